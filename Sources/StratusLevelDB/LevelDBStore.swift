@@ -120,14 +120,19 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         try StoreMarker.read(in: path)?.formatVersion
     }
 
-    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         let reader = try gate.enter()
         defer { gate.leave(reader) }
         return try body(reader)
     }
 
-    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try lane.transact(body)
+    /// All transactions share one lane, whatever they name.
+    package func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try self.lane.transact(body)
+    }
+
+    package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        lane.watchers.add(range, onChange)
     }
 
     package var statistics: StoreStatistics { gate.statistics }

@@ -1,14 +1,24 @@
-// The seam: an ordered map of bytes with snapshots and serialisable transactions, and its counted costs. LevelDB
-// implements it today; the shape is FoundationDB's, so that a remote engine would fit without a change above.
+// The seam: an ordered map of bytes with snapshots and serialisable transactions. LevelDB implements it beside memory;
+// the shape is FoundationDB's, so that a store at the other end of a connection fits too.
 //
-// Invariants of every store, checked by one conformance suite:
-//   1. A reader sees exactly the commits up to its version, and no later ones.
-//   2. Transactions are serialisable. A body sees its own writes and is pure: a store may run it again.
-//   3. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
-//   4. Nothing suspends inside a body. Calls block their thread, so callers never make them on the cooperative pool.
-//   5. A store may keep an object made from a value. A reader sees the object only if it sees that value.
-//
-// Costs are exact and the same on every machine, so tests compare them, unlike clock times, with fixed numbers.
+// What every store promises, checked by one conformance suite:
+//   1. A reader sees exactly one state: everything committed up to one moment between the call of `read` or `transact`
+//      and the first read, and nothing later.
+//   2. Transactions are serialisable, and `read(.wholeStore)` is in the same order. `read(.page)` is a snapshot whose
+//      entries of one database agree with each other, because every writer of a database raises its header. Where a
+//      store is shared, entries of several databases, and entries outside of databases, may show one commit and not an
+//      earlier one of another database.
+//   3. A body is pure: a store may run it again, and may run it without data until its first read. What a body swallows
+//      with `try?` does not save its attempt.
+//   4. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
+//   5. Where `isShared`, `version` never falls on one thread and promises nothing else, `keptObject` is nil, and
+//      publish actions run once, after the commit and before `transact` returns, in no order between transactions.
+//   6. Where not, a reader sees exactly the commits up to its version, and publish actions run in commit order, before
+//      a reader can get the version. A store may keep an object made from a value: a reader sees the object only if it
+//      sees that value.
+//   7. The limits of a transaction count its writes and the ranges that may conflict (`StoreLimits`).
+//   8. Nothing suspends inside a body. Calls block their thread, so callers never make them on the cooperative pool. A
+//      body may `read`, and does not see its own writes there; `transact` inside `transact` stops the process.
 
 /// A number that grows with every published commit of one opened store. It is not stored.
 package typealias StoreVersion = UInt64
@@ -62,6 +72,28 @@ package protocol StoreReader: AnyObject {
         _ range: KeyRange, _ direction: ScanDirection, limit: Int,
         _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep) throws
 
+    /// As `scan`. Where reads are trips, `follow` is called for entries of a page before `visit` is, and what it names
+    /// is fetched together. It may be called for entries that are never visited. An error of `follow` ends the scan.
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep) throws
+
+    /// The values in the order of the keys, nil where absent. One trip for those that are not known. Costs one point
+    /// read a key, named twice or not.
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?]
+
+    /// Whether announced reads cost less. Where false, callers skip building plans: an `if` and nothing else.
+    var gainsFromPrefetching: Bool { get }
+
+    /// Announces look-ups. Changes no result, never fails, counts as nothing, may be ignored.
+    func prefetch(_ keys: [[UInt8]])
+
+    /// Announces a scan of at most `limit` entries from the beginning of the range in its direction.
+    func prefetch(_ range: KeyRange, _ direction: ScanDirection, limit: Int)
+
+    /// Announces both.
+    func prefetch(_ plan: ReadPlan)
+
     /// The cost of this reader so far.
     var cost: StoreCost { get }
 
@@ -81,6 +113,11 @@ package protocol StoreTransaction: StoreReader {
     func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws
     func delete(_ key: [UInt8]) throws
 
+    /// The bytes that count against the limit: `StoreLimits` says how many each read and write counts. A write that
+    /// would raise it above the limit throws `.tooLarge` and counts as nothing. A read never does, so after many reads
+    /// the next write may.
+    var countedByteCount: Int { get }
+
     /// Whether this or another transaction has written `key` and `version` does not include that write yet.
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool
 
@@ -92,23 +129,41 @@ package protocol StoreTransaction: StoreReader {
     /// look-up that other keys are absent. It changes no result, never fails, and counts as nothing.
     func expectWrites(intoEmpty range: KeyRange)
 
-    /// Registers an action for the moment at which this transaction's writes become visible: after the last reader of
-    /// the previous version has started, and before any reader can get the new version. The store calls it once, in
-    /// commit order, and never for a transaction that fails. The action must be short and must not call the store.
+    /// Registers an action for the moment at which this transaction's writes become visible. The store calls it once,
+    /// and never for a transaction that fails. The action must be short and must not call the store.
+    ///
+    /// Where the store is not shared, the moment is after the last reader of the previous version has started, and
+    /// before any reader can get the new version, in commit order. Where it is shared, it is after the commit and
+    /// before `transact` returns.
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void)
 }
 
 /// A store of ordered bytes.
 package protocol OrderedStore: AnyObject, Sendable {
+    /// Whether other processes may write to the store.
+    var isShared: Bool { get }
+
+    /// Whether a snapshot can be read for hours. Where it cannot, reads of an old one throw `.snapshotEnded`.
+    var snapshotsLast: Bool { get }
+
     /// Runs `body` on a consistent snapshot of the newest published commit.
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result
 
     /// Runs `body` as one serialisable transaction and returns when it is durable. If `body` throws, its writes are
     /// undone and the error is rethrown once everything the body read is durable.
     ///
+    /// Transactions that usually change the same keys should name the same lane.
+    ///
     /// Throws `StoreError` with `.conflict`, `.tooLarge`, `.unavailable`, `.commitUnknown`, `.corruption`, `.closed`.
     @discardableResult
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result
+
+    /// Calls `onChange` after a commit that may have changed the range, on any thread, soon, at least once for any
+    /// number of commits. It must be short and must not call the store. A caller reads once after it began to watch.
+    func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch
+
+    /// Large contents in the store; nil where they are files beside it.
+    var contents: (any StoreContents)? { get }
 
     /// The costs of all finished readers and transactions, and the number of commits.
     var statistics: StoreStatistics { get }
@@ -118,6 +173,23 @@ package protocol OrderedStore: AnyObject, Sendable {
 
     /// Finishes accepted requests and refuses later ones.
     func close()
+}
+
+extension OrderedStore {
+    package var isShared: Bool { false }
+    package var snapshotsLast: Bool { true }
+    package var contents: (any StoreContents)? { nil }
+
+    /// Runs `body` on a snapshot for one page.
+    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        try read(.page, body)
+    }
+
+    /// Runs `body` as a transaction without a lane.
+    @discardableResult
+    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try transact(lane: nil, body)
+    }
 }
 
 extension StoreTransaction {
@@ -150,9 +222,20 @@ extension StoreReader {
         try visitValue(forKey: key) { _ in }
     }
 
-    /// Reads several keys at once. A remote store would do it in one round trip.
     package func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] {
         try keys.map { try value(forKey: $0) }
+    }
+
+    package var gainsFromPrefetching: Bool { false }
+    package func prefetch(_ keys: [[UInt8]]) {}
+    package func prefetch(_ range: KeyRange, _ direction: ScanDirection, limit: Int) {}
+    package func prefetch(_ plan: ReadPlan) {}
+
+    package func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try scan(range, direction, limit: limit, visit)
     }
 
     package func scan(
@@ -161,53 +244,6 @@ extension StoreReader {
     ) throws {
         try scan(range, direction, limit: .max, visit)
     }
-}
-
-/// The requests of one reader or transaction.
-package struct StoreCost: Hashable, Codable, Sendable {
-    /// Keys looked up, present or absent. Looking up a transaction's own writes counts too.
-    package var pointReads = 0
-    /// Scans, except those of an empty range or with a limit of zero.
-    package var seeks = 0
-    /// Entries passed to the visitor of a scan.
-    package var cursorSteps = 0
-    /// Accepted sets and deletes. Writing a key again counts again.
-    package var entriesWritten = 0
-    /// Bytes of their keys and values.
-    package var bytesWritten = 0
-
-    package init() {}
-
-    /// Point reads and seeks: the operations that may touch the disk.
-    package var reads: Int { pointReads + seeks }
-
-    package static func + (left: StoreCost, right: StoreCost) -> StoreCost { left.combined(with: right, by: +) }
-    package static func - (left: StoreCost, right: StoreCost) -> StoreCost { left.combined(with: right, by: -) }
-
-    private func combined(with other: StoreCost, by operation: (Int, Int) -> Int) -> StoreCost {
-        var result = StoreCost()
-        result.pointReads = operation(pointReads, other.pointReads)
-        result.seeks = operation(seeks, other.seeks)
-        result.cursorSteps = operation(cursorSteps, other.cursorSteps)
-        result.entriesWritten = operation(entriesWritten, other.entriesWritten)
-        result.bytesWritten = operation(bytesWritten, other.bytesWritten)
-        return result
-    }
-}
-
-/// The work of a store since it was opened.
-package struct StoreStatistics: Hashable, Codable, Sendable {
-    package var cost = StoreCost()
-    /// Keys looked up in the engine: the point reads that no cache answered.
-    package var engineLookups = 0
-    /// Committed transactions, without empty ones.
-    package var transactionsCommitted = 0
-    /// Batches written to the engine. Many transactions may share one.
-    package var groupsCommitted = 0
-    /// Batches that the engine synced.
-    package var syncs = 0
-
-    package init() {}
 }
 
 extension [UInt8] {
@@ -222,34 +258,6 @@ extension [UInt8] {
     package mutating func append(copying span: Span<UInt8>) {
         append(addingCapacity: span.count) { output in
             for index in span.indices { output.append(span[index]) }
-        }
-    }
-}
-
-/// The largest key, value and transaction a store accepts, in bytes. They hold on every store, so that data can always
-/// move from one to another.
-package enum StoreLimits {
-    package static let maximumKeyByteCount = 2_048
-    package static let maximumValueByteCount = 100_000
-    /// Keys and values of one transaction together.
-    package static let maximumTransactionByteCount = 10_000_000
-
-    /// Throws `.tooLarge` if a write of this key and value does not fit.
-    package static func check(keyByteCount: Int, valueByteCount: Int, transactionByteCount: Int) throws {
-        if keyByteCount > maximumKeyByteCount {
-            throw StoreError(
-                .tooLarge, "The key is longer than a store takes: use shorter names.",
-                ["keyByteCount": "\(keyByteCount)", "limit": "\(maximumKeyByteCount)"])
-        }
-        if valueByteCount > maximumValueByteCount {
-            throw StoreError(
-                .tooLarge, "The value is longer than a store takes: split it over several keys.",
-                ["valueByteCount": "\(valueByteCount)", "limit": "\(maximumValueByteCount)"])
-        }
-        if transactionByteCount > maximumTransactionByteCount {
-            throw StoreError(
-                .tooLarge, "The transaction is larger than a store takes: split it into several.",
-                ["transactionByteCount": "\(transactionByteCount)", "limit": "\(maximumTransactionByteCount)"])
         }
     }
 }

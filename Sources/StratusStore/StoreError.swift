@@ -52,6 +52,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case expired
         /// Indexes are being rebuilt. Try the request again afterwards.
         case rebuilding
+        /// The store does not keep the reader's snapshot longer: read the rest in another one.
+        case snapshotEnded
     }
 
     /// Where a corruption was found.

@@ -9,10 +9,10 @@ final class ConfidentStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         var results: [Result] = []
         do {
-            return try wrapped.transact { transaction in
+            return try wrapped.transact(lane: lane) { transaction in
                 let result = try body(transaction)
                 results.append(result)
                 return result
@@ -30,16 +30,16 @@ final class SplittingStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         var rest: [(key: [UInt8], value: [UInt8]?)] = []
-        let result = try wrapped.transact { transaction in
+        let result = try wrapped.transact(lane: lane) { transaction in
             let gathering = GatheringTransaction(transaction)
             let result = try body(gathering)
             rest = gathering.writes.suffix(1)
             for write in gathering.writes.dropLast() { try Self.apply(write, to: transaction) }
             return result
         }
-        try wrapped.transact { transaction in
+        try wrapped.transact(lane: lane) { transaction in
             for write in rest { try Self.apply(write, to: transaction) }
         }
         return result
@@ -74,8 +74,8 @@ final class ForgetfulStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-        try wrapped.read { try body(ForgetfulReader($0)) }
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read(scope) { try body(ForgetfulReader($0)) }
     }
 }
 
@@ -87,4 +87,6 @@ private final class ForgetfulReader: ReaderWrapper {
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         (try? wrapped.visitValue(forKey: key, body)) ?? false
     }
+
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] { try keys.map { try value(forKey: $0) } }
 }

@@ -7,13 +7,15 @@ import Testing
 
 @Suite("a LevelDB store conforms")
 struct LevelDBConformanceTests {
-    @Test("to every check", arguments: StoreConformance.allChecks)
+    static let checks = StoreConformance.checks(for: LevelDBFixture("LevelDB"))
+
+    @Test("to every check", arguments: LevelDBConformanceTests.checks)
     func synced(check: StoreConformance.Check) async throws {
         let fixture = LevelDBFixture("LevelDB")
         try await TestThreads.offPool { try check.run(fixture) }
     }
 
-    @Test("with tiny tables and groups", arguments: StoreConformance.allChecks)
+    @Test("with tiny tables and groups", arguments: LevelDBConformanceTests.checks)
     func tiny(check: StoreConformance.Check) async throws {
         let fixture = LevelDBFixture("LevelDB, tiny") {
             $0.writeBufferByteCount = 64 << 10
@@ -29,7 +31,7 @@ struct LevelDBConformanceTests {
         try await TestThreads.offPool { try check.run(fixture) }
     }
 
-    @Test("when it runs every body twice", arguments: StoreConformance.allChecks.filter { !$0.plansFaults })
+    @Test("when it runs every body twice", arguments: LevelDBConformanceTests.checks.filter { !$0.plansFaults })
     func bodiesTwice(check: StoreConformance.Check) async throws {
         let fixture = LevelDBFixture("LevelDB, bodies twice") {
             $0.testHooks.runsBodiesTwice = true

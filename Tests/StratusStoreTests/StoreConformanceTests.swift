@@ -6,12 +6,14 @@ import Testing
 
 @Suite("The in-memory store conforms")
 struct MemoryStoreConformanceTests {
-    @Test("to every check", arguments: StoreConformance.allChecks)
+    @Test("to every check", arguments: StoreConformance.checks(for: MemoryStoreFixture()))
     func memory(check: StoreConformance.Check) async throws {
         try await TestThreads.offPool { try check.run(MemoryStoreFixture()) }
     }
 
-    @Test("when it runs every body twice", arguments: StoreConformance.allChecks.filter { !$0.plansFaults })
+    @Test(
+        "when it runs every body twice",
+        arguments: StoreConformance.checks(for: MemoryStoreFixture()).filter { !$0.plansFaults })
     func bodiesTwice(check: StoreConformance.Check) async throws {
         let fixture = MemoryStoreFixture(runsBodiesTwice: true)
         try await TestThreads.offPool { try check.run(fixture) }
@@ -32,10 +34,9 @@ struct StoreConformanceTests {
 
     @Test("passes a wrapped store without a fault, so that it detects the faults and not the wrapper")
     func wrappersAreInnocent() async throws {
-        for check in StoreConformance.allChecks {
-            try await TestThreads.offPool {
-                try check.run(PlantedFixture(name: "hooks that change nothing") { HookedStore($0) { Hooks() } })
-            }
+        let fixture = PlantedFixture(name: "hooks that change nothing") { HookedStore($0) { Hooks() } }
+        for check in StoreConformance.checks(for: fixture) {
+            try await TestThreads.offPool { try check.run(fixture) }
         }
     }
 

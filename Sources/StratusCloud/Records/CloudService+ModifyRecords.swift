@@ -78,14 +78,15 @@ extension CloudService {
             tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName),
             uptimeSeconds: environment.clock.uptimeSeconds)
         do {
-            let answer = try engine.transact { transaction in
+            let answer = try engine.transact(in: request.zone.id.database) { transaction in
                 // Again, because the account may have been deleted since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
                 let zone = try writableZone(request, outset.birth, transaction)
                 let judge = try ZoneJudge(self, request, account, transaction, zone: zone, intake: intake)
                 var batch = ZoneBatch(
                     service: self, request: request, outset: outset, account: account, transaction: transaction,
-                    zone: zone, judge: judge, cascadeVisitCount: 4 * engine.options.limits.requestItemCount)
+                    zone: zone, judge: judge,
+                    cascadeBudget: CascadeBudget(visitCount: 4 * engine.options.limits.requestItemCount))
                 return try batch.run()
             }
             event.commitCount += 1

@@ -121,6 +121,17 @@ struct RemovedRecord {
     }
 }
 
+/// What the cascades of one transaction may still do, in all attempts together.
+struct CascadeBudget {
+    /// The records that may be visited.
+    var visitCount: Int
+    /// What the visits may count against the limit of the transaction. Deleting a record counts about six times as much
+    /// as visiting it, so a cascade that needs more does not fit; and other items must find room after its refusal.
+    var byteCount = StoreLimits.maximumTransactionByteCount / 4
+
+    init(visitCount: Int) { self.visitCount = visitCount }
+}
+
 /// The effect of deletions.
 struct Cascades {
     /// The records that exist, each once.
@@ -129,11 +140,10 @@ struct Cascades {
     private(set) var errors: [RecordName: CloudError] = [:]
 
     /// `kept` are the records that the request saves: no cascade deletes them. At most `limit` records are removed.
-    /// `visitCount` is how many records may be visited in total; it is counted down. A cascade only includes records
-    /// for which `isIncluded` returns true.
+    /// `budget` is counted down. A cascade only includes records for which `isIncluded` returns true.
     init(
-        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, visitCount: inout Int, in zone: ZoneReader,
-        including isIncluded: (RecordName) throws -> Bool
+        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, budget: inout CascadeBudget,
+        in zone: ZoneReader, _ transaction: RecordTransaction, including isIncluded: (RecordName) throws -> Bool
     ) throws {
         var known = Set(names)
         for cause in names {
@@ -143,14 +153,21 @@ struct Cascades {
             while position < queue.count {
                 let name = queue[position]
                 position += 1
+                let countedByteCount = transaction.countedByteCount
+                defer { budget.byteCount -= transaction.countedByteCount - countedByteCount }
                 guard let stored = try zone.record(name) else { continue }
                 // A cascade never deletes a user record (S-15).
                 if name != cause, stored.record.type == AccessVerdict.usersType { continue }
-                guard removed.count + found.count < limit, visitCount > 0 else {
+                guard removed.count + found.count < limit, budget.visitCount > 0 else {
                     errors[cause] = Self.tooLong(cause, ["recordLimit": "\(limit)"])
                     break
                 }
-                visitCount -= 1
+                guard budget.byteCount > 0 || name == cause else {
+                    errors[cause] = Self.tooLong(
+                        cause, ["byteLimit": "\(StoreLimits.maximumTransactionByteCount)"])
+                    break
+                }
+                budget.visitCount -= 1
                 found.append(try RemovedRecord(stored.record, cause: cause))
                 // A share goes with its root (SH-11).
                 if let share = stored.record.share, !kept.contains(share), !known.contains(share), try isIncluded(share)

@@ -270,11 +270,19 @@ extension ZoneBatch {
         return errors
     }
 
-    /// The maximum number of bytes that charging the owner and settling the assets write.
+    /// The most that charging the owner and settling the assets count: each entry is read and written.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let entryByteCount =
-            GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
-        return (assets.added.count + assets.gone.count) * entryByteCount + 4 * StoreLimits.maximumKeyByteCount
+        let key = GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest)
+        let entryByteCount = StoreLimits.countedByteCount(updatingKey: key.count, value: 24)
+        let usageByteCount = StoreLimits.countedByteCount(updatingKey: StoreLimits.maximumKeyByteCount, value: 24)
+        return (assets.added.count + assets.gone.count) * entryByteCount + 2 * usageByteCount
+    }
+
+    /// The most that forgetting the secrets of removed roots counts. The bytes of a name may double in a key.
+    func tokenByteCount(_ removed: [RemovedRecord]) -> Int {
+        removed.reduce(0) { sum, record in
+            sum + StoreLimits.countedByteCount(updatingKey: 2 * record.name.text.utf8.count + 32, value: 0)
+        }
     }
 
     // MARK: Parents

@@ -51,8 +51,8 @@ struct ZoneBatch {
     /// The written records, by name.
     var saved: [RecordName: StoredRecord] = [:]
     var hasWritten = false
-    /// How many records cascades may still visit, refused ones included. It bounds the work of a request.
-    var cascadeVisitCount: Int
+    /// What cascades may still visit, refused ones included. It bounds the work of a request.
+    var cascadeBudget: CascadeBudget
 
     /// Returns the answers to all items. Throws `NothingWritten` with them when there is nothing to commit.
     mutating func run() throws -> ZoneAnswer {
@@ -153,10 +153,10 @@ extension ZoneBatch {
         saves: [JudgedSave], deletes: [RecordName]
     ) throws -> [RecordName: CloudError] {
         let saves = try owningOnlySeen(saves)
-        let visitCount = cascadeVisitCount
+        let visitCount = cascadeBudget.visitCount
         let errors = try decideAndWrite(saves: saves, deletes: deletes, cascadingToUnseen: true)
         guard request.zone.isShared, !errors.isEmpty, !deletes.isEmpty else { return errors }
-        cascadeVisitCount = visitCount
+        cascadeBudget.visitCount = visitCount
         return try decideAndWrite(saves: saves, deletes: deletes, cascadingToUnseen: false)
     }
 
@@ -189,7 +189,7 @@ extension ZoneBatch {
         kept.formUnion(leaving.lazy.map(\.name))
         let cascades = try Cascades(
             of: leaving.isEmpty ? deletes : deletes.filter { leaves[$0] == nil }, keeping: kept,
-            limit: limit - saves.count - leaving.count, visitCount: &cascadeVisitCount, in: zone,
+            limit: limit - saves.count - leaving.count, budget: &cascadeBudget, in: zone, transaction,
             including: { [judge] name in try cascadingToUnseen || judge.access.sees(name) })
         guard cascades.errors.isEmpty else {
             guard request.isAtomic else { return cascades.errors }
@@ -223,7 +223,9 @@ extension ZoneBatch {
         let settlement =
             try changes.shares.isEmpty
             ? nil : shareWriter.settlement(of: changes.shares, with: plan, stamp: outset.stamp)
-        let besides = schema.byteCount + ledgerByteCount(assets) + (settlement?.byteCount ?? 0)
+        let besides =
+            schema.countedByteCount + ledgerByteCount(assets) + tokenByteCount(removed)
+            + (settlement?.countedByteCount ?? 0)
         let noted = try journal.byteCount(in: request.zone.id, transaction)
         guard transaction.hasRoom(for: plan, besides: besides + noted) else {
             return sizeErrors(saves: saves, deletes: deletes, removed: removed)

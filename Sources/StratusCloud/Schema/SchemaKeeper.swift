@@ -22,10 +22,12 @@ package struct SchemaJudgement: Sendable {
 
     init(container: ContainerName) { self.container = container }
 
-    /// The maximum number of bytes that `learn` writes.
-    var byteCount: Int {
+    /// The bytes that `learn` counts.
+    var countedByteCount: Int {
         learnt.reduce(0) { sum, entry in
-            sum + entry.value.entry.encoded().count + GlobalKeys.schema(container, entry.key).count
+            let key = GlobalKeys.schema(container, entry.key)
+            return sum
+                + StoreLimits.countedByteCount(writingKey: key.count, value: entry.value.entry.encoded().count)
         }
     }
 }

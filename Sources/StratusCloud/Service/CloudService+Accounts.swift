@@ -83,9 +83,12 @@ extension CloudService {
         do { return try body() } catch { throw CloudError(answering: error) }
     }
 
-    /// Runs `body` in a transaction, perhaps twice, and converts every error to a `CloudError`.
-    func writing<Result>(_ body: (RecordTransaction) throws -> Result) throws(CloudError) -> Result {
-        try answering { try engine.transact(body) }
+    /// Runs `body` in a transaction, perhaps twice, and converts every error to a `CloudError`. Name the database if it
+    /// is the only one that changes.
+    func writing<Result>(
+        in database: DatabaseID? = nil, _ body: (RecordTransaction) throws -> Result
+    ) throws(CloudError) -> Result {
+        try answering { try engine.transact(in: database, body) }
     }
 
     /// Runs `body` on a snapshot and converts every error to a `CloudError`.

@@ -187,7 +187,7 @@ extension CloudService {
         guard let newest = try newestDispensableEvent(of: zone) else { return 0 }
         var count = 0
         while shouldContinue() {
-            let deleted = try engine.transact { transaction in
+            let deleted = try engine.transact(in: zone.database) { transaction in
                 guard let keys = try transaction.zone(zone)?.keys else { return 0 }
                 var range = keys.keyspace(.shareEvents)
                 range.upper = newest + [0]

@@ -27,11 +27,15 @@ package struct ShareSettlement: Sendable {
     fileprivate var entries: [IndexEntry] = []
     fileprivate var deleted: [[UInt8]] = []
 
-    /// The bytes of all keys and values.
-    package var byteCount: Int {
-        entries.reduce(deleted.reduce(0) { $0 + $1.count }) { $0 + $1.key.count + $1.value.count }
+    /// The bytes that writing it counts.
+    package var countedByteCount: Int {
+        let deletedByteCount = deleted.reduce(0) {
+            $0 + StoreLimits.countedByteCount(writingKey: $1.count, value: 0)
+        }
+        return entries.reduce(deletedByteCount) {
+            $0 + StoreLimits.countedByteCount(writingKey: $1.key.count, value: $1.value.count)
+        }
     }
-
 }
 
 /// Writes shares of one zone in one transaction.
@@ -99,7 +103,7 @@ package struct ShareWriter {
             try QuotaLedger.charge(
                 byteCount: byteCount, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
         }
-        try journal.apply(plan, in: zone.id, transaction, keeping: settlement.byteCount)
+        try journal.apply(plan, in: zone.id, transaction, keeping: settlement.countedByteCount)
         try write(settlement)
         return saved
     }

@@ -17,10 +17,10 @@ import Synchronization
 
 /// Applies changes of records and zones, and notes them in the outbox.
 package struct CommitJournal: Sendable {
-    /// The minimum number of bytes of a note, if there is one.
-    private static let reservedByteCount = 256 << 10
-    /// The maximum number of bytes of query matches, or of ended subscriptions, in one commit. The rest is dropped
-    /// (N-05).
+    /// The counted bytes that a note, if there is one, has at least: its entries, and the records read for them.
+    private static let reservedByteCount = 512 << 10
+    /// The maximum number of counted bytes of query matches, or of ended subscriptions, in one commit. The rest is
+    /// dropped (N-05).
     private static let matchesByteCount = 4 << 20
 
     let directory: SubscriptionDirectory
@@ -31,13 +31,13 @@ package struct CommitJournal: Sendable {
     /// Who sends the commit; nil for the host's own work. The device gets no notifications of its own changes (N-05).
     let origin: Caller?
 
-    /// The minimum number of bytes that applying a plan in this zone writes in addition.
+    /// The counted bytes that applying a plan in this zone needs at least in addition.
     func byteCount(in zone: ZoneID, _ transaction: RecordTransaction) throws -> Int {
         try directory.interest(in: zone, transaction) == nil ? 0 : Self.reservedByteCount
     }
 
     /// Applies a plan, like `RecordTransaction.apply`, and notes its changes. `learnt` are the types that this
-    /// transaction adds or extends. Leaves `byteCount` bytes of the transaction for later writes.
+    /// transaction adds or extends. Leaves `byteCount` counted bytes of the transaction for later writes.
     @discardableResult
     func apply(
         _ plan: MutationPlan, in id: ZoneID, _ transaction: RecordTransaction,
@@ -58,7 +58,7 @@ package struct CommitJournal: Sendable {
         let news = try directory.heard(of: changes.sharedNews(in: zone), in: zone, transaction)
         for shares in OutboxNote.parts(of: news) { note.add(.shares(shares)) }
         let judge = QueryJudge(zone: id, journal: self, learnt: learnt, reader: transaction)
-        let left = StoreLimits.maximumTransactionByteCount - transaction.store.cost.bytesWritten - note.byteCount
+        let left = StoreLimits.maximumTransactionByteCount - transaction.countedByteCount - note.countedByteCount
         note.add(
             matches: try judge.matches(changes.records, interest.queries),
             limit: min(Self.matchesByteCount, left - byteCount))
@@ -96,7 +96,7 @@ package struct CommitJournal: Sendable {
         guard let header else { return isDeleted }
         note.counter = header.changeCounter
         note.add(.zoneDeleted)
-        for (parts, template) in ended where note.byteCount < Self.matchesByteCount {
+        for (parts, template) in ended where note.countedByteCount < Self.matchesByteCount {
             note.add(.subscriptionEnded(parts.id, template))
         }
         try write(note, in: transaction)
@@ -154,7 +154,8 @@ private struct OutboxNote {
     /// The database's counter of changes after the commit.
     var counter: UInt64
     private(set) var entries: [(key: [UInt8], value: [UInt8])] = []
-    private(set) var byteCount = 0
+    /// The bytes that writing them counts.
+    private(set) var countedByteCount = 0
 
     /// Matches in one entry. Delivery uses one commit for each user.
     private static let matchCount = 16
@@ -167,14 +168,14 @@ private struct OutboxNote {
         let key = GlobalKeys.outbox(database, counter: counter, index: UInt64(entries.count))
         let value = part.encoded()
         entries.append((key, value))
-        byteCount += key.count + value.count
+        countedByteCount += StoreLimits.countedByteCount(writingKey: key.count, value: value.count)
     }
 
-    /// Adds as many matches as there is room for.
+    /// Adds as many matches as there is room for, in counted bytes.
     mutating func add(matches: [QueryMatch], limit: Int) {
-        let start = byteCount
+        let start = countedByteCount
         var rest = matches[...]
-        while !rest.isEmpty, byteCount - start < limit - 2 * Self.partByteCount {
+        while !rest.isEmpty, countedByteCount - start < limit - 2 * Self.partByteCount {
             let part = rest.prefix(Self.matchCount)
             add(.matches(Array(part)))
             rest = rest.dropFirst(part.count)

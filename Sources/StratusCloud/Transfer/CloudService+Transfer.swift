@@ -26,7 +26,7 @@ extension CloudService {
         var birth = makeBirth(by: created.user)
         birth.stamp = created
         let drawn = birth
-        return try writing { transaction in
+        return try writing(in: id.database) { transaction in
             guard try transaction.listing(of: id) == nil else { return false }
             try requireUnused(drawn.identity, for: id, in: transaction)
             try transaction.createZone(id, drawn)
@@ -46,7 +46,7 @@ extension CloudService {
     package func adoptRecords(_ records: [StoredRecord], in id: ZoneID) throws(CloudError) -> Int {
         guard let first = records.first else { return 0 }
         let (salt, uptime) = (environment.identifiers.makeSalt(), environment.clock.uptimeSeconds)
-        return try writing { transaction in
+        return try writing(in: id.database) { transaction in
             let zone = try transaction.existingZone(id)
             let new = try records.filter { try zone.node($0.record.name) == nil }
             guard !new.isEmpty else { return 0 }

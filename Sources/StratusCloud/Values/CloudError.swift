@@ -164,6 +164,10 @@ extension CloudError {
             self = unavailable(
                 "The store is being reopened after a failed write. Try again.",
                 retryAfterSeconds: Self.busyRetrySeconds)
+        case .snapshotEnded:
+            self = unavailable(
+                "Reading took longer than the store keeps a snapshot. Try again.",
+                retryAfterSeconds: Self.busyRetrySeconds)
         case .unavailable:
             self = unavailable(
                 "The store accepts no requests now. Try again after the host has recovered it.",

@@ -27,7 +27,11 @@ extension CloudService {
             var changes = ZoneChanges(service: self, caller: caller, user: account.userName, database: database)
             changes.prepare(request)
             let prepared = changes
-            let (response, hasWritten) = try engine.transact { transaction in
+            // The zones of other people that a person leaves are in several databases.
+            let own =
+                database == .private
+                ? DatabaseID(container: caller.container, owner: account.userName, scope: .private) : nil
+            let (response, hasWritten) = try engine.transact(in: own) { transaction in
                 _ = try accountDirectory.requireAccount(of: caller, in: transaction)
                 var changes = prepared
                 return (try changes.apply(request, in: transaction), changes.hasWritten)

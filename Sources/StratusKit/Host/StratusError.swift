@@ -62,11 +62,11 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         /// The operating system failed a request for another reason.
         public static let inputOutput = Code("inputOutput")
 
-        /// The code for an error of the layers below. All but two keep their names.
+        /// The code for an error of the layers below. All but three keep their names.
         package init(_ code: StoreError.Code) {
             switch code {
             case .invalidRequest: self = .invalidArgument
-            case .reopening: self = .unavailable
+            case .reopening, .snapshotEnded: self = .unavailable
             case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
                 .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge,
                 .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:

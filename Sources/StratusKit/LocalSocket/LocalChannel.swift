@@ -159,7 +159,7 @@ struct LocalFrame: Hashable, Sendable {
     }
 
     /// Raise it when the meaning of a frame changes.
-    static let version: UInt8 = 5
+    static let version: UInt8 = 6
     static let headerByteCount = 6
     /// The most content in a frame: several times the largest request that CloudKit takes.
     static let contentByteCount = 16 << 20

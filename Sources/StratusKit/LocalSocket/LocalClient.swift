@@ -173,17 +173,21 @@ final class RemoteStore: OrderedStore {
 
     init(_ client: LocalClient) { self.client = client }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    /// Every snapshot is one moment, whatever the scope.
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         let version = nextVersion.subtract(1, ordering: .relaxed).newValue
         return try LocalSocketError.telling {
             try client.reading { try body(RemoteReader($0, version: version)) }
         }
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         throw StoreError(
             .notPermitted, "Another process has the store open, and only it can do this. Stop it first.")
     }
+
+    /// Calls nothing: commits are the host's, and verbs that wait for them watch the host's events.
+    func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch { StoreWatch {} }
 
     /// The statistics of the host's store, for all its readers.
     var statistics: StoreStatistics { (try? client.ask(.host(.statistics))) ?? StoreStatistics() }

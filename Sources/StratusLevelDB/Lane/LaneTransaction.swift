@@ -9,6 +9,7 @@ final class LaneTransaction: StoreTransaction {
     private let inFlight: LaneGroup?
     private let fresh: FreshRanges
     private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
+    private(set) var countedByteCount = 0
 
     init(_ base: SnapshotReader, forming: LaneGroup, inFlight: LaneGroup?, fresh: FreshRanges) {
         self.base = base
@@ -24,6 +25,7 @@ final class LaneTransaction: StoreTransaction {
     func reset() {
         publishActions = []
         base.cost = StoreCost()
+        countedByteCount = 0
     }
 
     // MARK: Writing
@@ -42,12 +44,12 @@ final class LaneTransaction: StoreTransaction {
 
     private func admit(keyByteCount: Int, valueByteCount: Int) throws {
         base.checkIsActive()
-        let added = keyByteCount + valueByteCount
+        let counted = countedByteCount + StoreLimits.countedByteCount(writingKey: keyByteCount, value: valueByteCount)
         try StoreLimits.check(
-            keyByteCount: keyByteCount, valueByteCount: valueByteCount,
-            transactionByteCount: base.cost.bytesWritten + added)
+            keyByteCount: keyByteCount, valueByteCount: valueByteCount, transactionByteCount: counted)
+        countedByteCount = counted
         base.cost.entriesWritten += 1
-        base.cost.bytesWritten += added
+        base.cost.bytesWritten += keyByteCount + valueByteCount
     }
 
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
@@ -88,6 +90,7 @@ final class LaneTransaction: StoreTransaction {
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         base.checkIsActive()
         base.cost.pointReads += 1
+        countedByteCount += StoreLimits.countedByteCount(readingKey: key.count)
         let pending = unsafe key.withEngineBytes { bytes in
             unsafe forming.writes.entry(forKey: bytes) ?? inFlight?.writes.entry(forKey: bytes)
         }
@@ -107,6 +110,7 @@ final class LaneTransaction: StoreTransaction {
     ) throws {
         base.checkIsActive()
         guard limit > 0, range.holdsKeys else { return }
+        countedByteCount += StoreLimits.countedByteCount(scanning: range)
         try unsafe range.withEngineBytes { lower, upper in
             let newer = unsafe OverlayCursor(forming, lower, upper, direction)
             // Without a group in flight, the forming group is used twice: its entries hide themselves.

@@ -23,8 +23,8 @@
 //      (one sync, which `EngineDatabase.write` waits for), lets the directory confirm it, and takes a snapshot.
 //      Meanwhile bodies run and write to the next group.
 //   5. The flusher locks the lane, increments the version, removes cached objects of the written keys, runs the publish
-//      actions in commit order and publishes the snapshot, both under the readers' lock, and clears the group's writes:
-//      the new snapshot has them.
+//      actions in commit order and publishes the snapshot, both under the readers' lock, calls the watchers of what
+//      the group has changed, and clears the group's writes: the new snapshot has them.
 //   6. All transactions of the group return, and the next group's flusher continues.
 //
 // Rejected: a separate thread for flushes. With a single writer, the usual case of a load, it costs two thread switches
@@ -48,6 +48,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     private let directory: StoreDirectory
     private let gate: ReadGate
     private let options: LevelDBOptions
+    let watchers = WatchList()
 
     /// A limit, because a flush that had to wait for LevelDB's compaction may have taken seconds.
     private static let maximumGatheringNanoseconds: UInt64 = 10_000_000
@@ -283,6 +284,11 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         gate.publish(
             next, transactionCount: group.transactionCount, isSynced: options.syncsCommits,
             actions: group.publishActions)
+        watchers.note { range in
+            unsafe range.withEngineBytes { lower, upper in
+                unsafe group.writes.holdsEntry(from: lower, upTo: upper)
+            }
+        }
         swap(&spareWrites, &group.writes)
         spareWrites.clear()
         end(group, .success(()))

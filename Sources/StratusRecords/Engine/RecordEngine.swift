@@ -3,7 +3,7 @@
 
 package import FoundationEssentials
 import StratusLayout
-import StratusModel
+package import StratusModel
 package import StratusStore
 import Synchronization
 
@@ -42,12 +42,15 @@ package final class RecordEngine: Sendable {
         self.rebuilding = Locked(rebuilding)
     }
 
+    /// Runs `body` on a snapshot for one page.
+    package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result { try read(.page, body) }
+
     /// Runs `body` on a snapshot of everything committed.
     ///
     /// Throws what `body` throws. A `StoreError` gets readable descriptions of its keys.
-    package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {
+    package func read<Result>(_ scope: ReadScope, _ body: (RecordReader) throws -> Result) throws -> Result {
         try Self.explainingErrors {
-            try store.read { reader in
+            try store.read(scope) { reader in
                 try body(RecordReader(store: reader, transaction: nil, engine: self))
             }
         }
@@ -55,11 +58,18 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
+    /// Name the database if the transaction changes only one, and it is known before: all writers of a database change
+    /// its header, so a shared store had better commit them together than find their conflicts.
+    ///
     /// Throws what `body` throws, with nothing written. A `StoreError` gets readable descriptions of its keys.
     @discardableResult
-    package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
-        try Self.explainingErrors {
-            try store.transact { writer in
+    package func transact<Result>(
+        in database: DatabaseID? = nil, _ body: (RecordTransaction) throws -> Result
+    ) throws -> Result {
+        // The others have no conflicts, and need not build the name.
+        let lane = store.isShared ? database.map { StoreLane(name: GlobalKeys.database($0)) } : nil
+        return try Self.explainingErrors {
+            try store.transact(lane: lane) { writer in
                 try body(RecordTransaction(writer, engine: self))
             }
         }

@@ -25,7 +25,7 @@ package struct ZoneBirth: Hashable, Sendable {
 
 /// A transaction over the zones of a store. Valid only inside the `transact` call that created it.
 package final class RecordTransaction: RecordReader {
-    /// The most that the zone's header, its entry in the feed and the database's header take, keys included.
+    /// The most that reading and writing the zone's header, its entry in the feed and the database's header counts.
     private static let headersByteCount = 16_384
 
     private let writer: any StoreTransaction
@@ -249,16 +249,19 @@ package final class RecordTransaction: RecordReader {
     /// Sets a key that no rule for records maintains: one of the floors above, or one that a rebuild has found.
     package func set(_ key: [UInt8], to value: [UInt8]) throws { try writer.set(key, to: value) }
 
-    /// Whether the store would accept all writes of a plan, and `byteCount` more bytes of keys and values. Ask before
-    /// you apply a plan: when the store refuses a write, the writes before it stay in the transaction.
+    /// The bytes that count against the limit of the transaction, until now (`StoreLimits`).
+    package var countedByteCount: Int { writer.countedByteCount }
+
+    /// Whether the store would accept all writes of a plan, and reads and writes that count `byteCount` bytes. Ask
+    /// before you apply a plan: when the store refuses a write, the writes before it stay in the transaction.
     package func hasRoom(for plan: MutationPlan, besides byteCount: Int) -> Bool {
-        hasRoom(forByteCount: plan.mutations.byteCount + byteCount)
+        hasRoom(forByteCount: plan.mutations.countedByteCount + byteCount)
     }
 
-    /// Whether the store would accept `byteCount` more bytes of keys and values, and the headers that end the
+    /// Whether the store would accept reads and writes that count `byteCount` bytes, and the headers that end the
     /// transaction.
     package func hasRoom(forByteCount byteCount: Int) -> Bool {
-        store.cost.bytesWritten + byteCount + Self.headersByteCount <= StoreLimits.maximumTransactionByteCount
+        countedByteCount + byteCount + Self.headersByteCount <= StoreLimits.maximumTransactionByteCount
     }
 
     // MARK: Caches

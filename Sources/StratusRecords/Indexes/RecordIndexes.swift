@@ -6,6 +6,7 @@
 
 package import StratusLayout
 package import StratusModel
+import StratusStore
 
 /// One key of an index and its value.
 package struct IndexEntry: Hashable, Sendable {
@@ -199,6 +200,10 @@ package struct KeyMutations: Sendable {
         var keyEnd: Int
         /// Nil for a deletion.
         var valueEnd: Int?
+
+        var countedByteCount: Int {
+            StoreLimits.countedByteCount(writingKey: keyEnd - start, value: (valueEnd ?? keyEnd) - keyEnd)
+        }
     }
 
     private var bytes: [UInt8] = []
@@ -206,8 +211,8 @@ package struct KeyMutations: Sendable {
 
     package var isEmpty: Bool { places.isEmpty }
     package var count: Int { places.count }
-    /// The bytes of all keys and values.
-    package var byteCount: Int { bytes.count }
+    /// The bytes that all mutations count against the limit of a transaction.
+    package private(set) var countedByteCount = 0
 
     mutating func reserveCapacity(_ count: Int, byteCount: Int) {
         places.reserveCapacity(count)
@@ -224,7 +229,7 @@ package struct KeyMutations: Sendable {
         appendKey(&bytes)
         let keyEnd = bytes.count
         try appendValue(&bytes)
-        places.append(Place(start: start, keyEnd: keyEnd, valueEnd: bytes.count))
+        append(Place(start: start, keyEnd: keyEnd, valueEnd: bytes.count))
     }
 
     /// Sets the key that `appendKey` writes.
@@ -240,12 +245,18 @@ package struct KeyMutations: Sendable {
     mutating func delete(_ appendKey: (inout [UInt8]) -> Void) {
         let start = bytes.count
         appendKey(&bytes)
-        places.append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
+        append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
+    }
+
+    private mutating func append(_ place: Place) {
+        places.append(place)
+        countedByteCount += place.countedByteCount
     }
 
     /// Removes the mutations from number `index` on.
     mutating func removeAll(from index: Int) {
         guard index < places.count else { return }
+        for place in places[index...] { countedByteCount -= place.countedByteCount }
         bytes.removeSubrange(places[index].start...)
         places.removeSubrange(index...)
     }

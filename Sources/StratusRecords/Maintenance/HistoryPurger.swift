@@ -18,7 +18,7 @@ extension RecordEngine {
     package func purgeHistory(
         of id: ZoneID, upTo sequence: UInt64, shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
-        let identity = try transact { try $0.raiseHorizon(of: id, to: sequence) }
+        let identity = try transact(in: id.database) { try $0.raiseHorizon(of: id, to: sequence) }
         var progress = PurgeProgress()
         for keyspace in ZoneReader.historyKeyspaces {
             var position: [UInt8]?
@@ -28,7 +28,7 @@ extension RecordEngine {
                     try $0.existingZone(id, identity: identity).history(keyspace, after: position, limit: limit)
                 }
                 if !batch.expired.isEmpty {
-                    progress.entriesDeleted += try transact { transaction in
+                    progress.entriesDeleted += try transact(in: id.database) { transaction in
                         try transaction.deleteHistory(
                             batch.expired, keyspace, in: transaction.existingZone(id, identity: identity))
                     }

@@ -132,7 +132,7 @@ extension MutationPlanner {
 
 extension MutationPlanner {
     /// The plan that gives records another tag and changes nothing else. `hasRoom` says whether the transaction has
-    /// room for as many bytes: the plan ends before the first record for which it has none.
+    /// room for as many counted bytes: the plan ends before the first record for which it has none.
     static func planNewTags(
         for names: [RecordName], salt: UInt32, in zone: ZoneReader, hasRoom: (_ byteCount: Int) -> Bool
     ) throws -> MutationPlan {
@@ -145,7 +145,7 @@ extension MutationPlanner {
             let count = plan.mutations.count
             // A tag has a fixed size, so there are as many chunks as before.
             _ = try plan.mutations.set(stored, in: zone.keys, &value)
-            guard hasRoom(plan.mutations.byteCount) else {
+            guard hasRoom(plan.mutations.countedByteCount) else {
                 plan.mutations.removeAll(from: count)
                 break
             }

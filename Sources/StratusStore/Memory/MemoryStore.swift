@@ -27,6 +27,7 @@ package final class MemoryStore: OrderedStore {
     private let runsBodiesTwice: Bool
     let lane = Locked<Void>(())
     let published: Locked<Published>
+    private let watchers = WatchList()
 
     /// Creates an empty store.
     ///
@@ -41,16 +42,20 @@ package final class MemoryStore: OrderedStore {
         published = Locked(Published(tree: tree))
     }
 
-    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         let (tree, version) = try snapshot()
         let reader = MemoryReader(tree: tree, version: version)
         defer { finish(reader) }
         return try body(reader)
     }
 
-    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    /// All transactions share one lane, whatever they name.
+    package func transact<Result>(
+        lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result
+    ) throws -> Result {
         var result: Result?
-        try lane.withLock { _ in
+        var writtenKeys: Set<[UInt8]> = []
+        try self.lane.withLock { _ in
             if runsBodiesTwice {
                 // The first run is discarded with any error it threw: the second decides.
                 let rehearsal = try begin()
@@ -61,9 +66,15 @@ package final class MemoryStore: OrderedStore {
             defer { finish(transaction) }
             result = try body(transaction)
             publish(transaction)
+            writtenKeys = transaction.writtenKeys
         }
+        watchers.note { range in writtenKeys.contains { range.contains($0) } }
         guard let result else { preconditionFailure("A body that did not throw has returned.") }
         return result
+    }
+
+    package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        watchers.add(range, onChange)
     }
 
     package var statistics: StoreStatistics { published.withLock { $0.statistics } }
@@ -105,6 +116,7 @@ extension MemoryStore {
             }
             _ = forgotten
         }
+        watchers.note { _ in true }
     }
 
     private func begin() throws -> MemoryTransaction {
@@ -152,6 +164,8 @@ class MemoryReader: StoreReader {
     final fileprivate(set) var tree: ByteTree
     final let version: StoreVersion
     final fileprivate(set) var cost = StoreCost()
+    /// What the reads count against the limit of a transaction.
+    final fileprivate(set) var readByteCount = 0
     private final var hasEnded = false
 
     init(tree: ByteTree, version: StoreVersion) {
@@ -162,6 +176,7 @@ class MemoryReader: StoreReader {
     final func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         checkIsValid()
         cost.pointReads += 1
+        readByteCount += StoreLimits.countedByteCount(readingKey: key.count)
         guard let value = tree.value(forKey: key) else { return false }
         try body(value.span)
         return true
@@ -174,6 +189,7 @@ class MemoryReader: StoreReader {
         checkIsValid()
         guard limit > 0, compareBytes(range.lower, range.upper).order < 0 else { return }
         cost.seeks += 1
+        readByteCount += StoreLimits.countedByteCount(scanning: range)
         var remaining = limit
         // A scan sees the writes before its beginning: its visitor may write and scan.
         let snapshot = tree
@@ -200,7 +216,10 @@ class MemoryReader: StoreReader {
 /// A transaction of a `MemoryStore`: a reader that may change its tree.
 final class MemoryTransaction: MemoryReader, StoreTransaction {
     private(set) var publishActions: [@Sendable (StoreVersion) -> Void] = []
-    private var writtenKeys: Set<[UInt8]> = []
+    private(set) var writtenKeys: Set<[UInt8]> = []
+    private var writtenByteCount = 0
+
+    var countedByteCount: Int { readByteCount + writtenByteCount }
 
     /// Whether nothing was written.
     var isEmpty: Bool { writtenKeys.isEmpty }
@@ -231,12 +250,13 @@ final class MemoryTransaction: MemoryReader, StoreTransaction {
     /// Counts a write. Throws `.tooLarge` for one beyond the limits, which then changes and costs nothing.
     private func note(_ key: [UInt8], valueByteCount: Int) throws {
         checkIsValid()
-        let byteCount = key.count + valueByteCount
+        let added = StoreLimits.countedByteCount(writingKey: key.count, value: valueByteCount)
         try StoreLimits.check(
             keyByteCount: key.count, valueByteCount: valueByteCount,
-            transactionByteCount: cost.bytesWritten + byteCount)
+            transactionByteCount: countedByteCount + added)
+        writtenByteCount += added
         cost.entriesWritten += 1
-        cost.bytesWritten += byteCount
+        cost.bytesWritten += key.count + valueByteCount
         writtenKeys.insert(key)
     }
 }

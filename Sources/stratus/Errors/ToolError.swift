@@ -90,7 +90,8 @@ extension StoreError.Code {
         case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
         case .corruption: .corruption
         case .conflict, .tooLarge, .unavailable, .commitUnknown, .closed, .diskFull, .reopening, .commitDropped,
-            .reachedByPath, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding:
+            .reachedByPath, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding,
+            .snapshotEnded:
             .failure
         }
     }

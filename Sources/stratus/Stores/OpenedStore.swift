@@ -158,13 +158,23 @@ final class ReadingStore: OrderedStore {
     /// Refuses transactions from now on. Before that, opening may write what a new store needs.
     func seal() { isSealed.store(true, ordering: .releasing) }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+    var isShared: Bool { store.isShared }
+    var snapshotsLast: Bool { store.snapshotsLast }
+    var contents: (any StoreContents)? { store.contents }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try store.read(scope, body)
+    }
+
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         guard !isSealed.load(ordering: .acquiring) else {
             throw StoreError(.notPermitted, "The store was opened for reading, and the verb tried to write.")
         }
-        return try store.transact(body)
+        return try store.transact(lane: lane, body)
+    }
+
+    func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        store.watch(range, onChange)
     }
 
     var statistics: StoreStatistics { store.statistics }

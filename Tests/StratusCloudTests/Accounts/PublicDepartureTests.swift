@@ -177,8 +177,8 @@ private final class NarrowStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try wrapped.transact { transaction in
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(lane: lane) { transaction in
             let result = try body(transaction)
             guard transaction.cost.entriesWritten <= 100 else { throw StoreError(.tooLarge, "planned") }
             return result

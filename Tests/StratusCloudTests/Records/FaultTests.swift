@@ -150,13 +150,13 @@ private final class FailingStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         let isSkipped = skip.withLock { count in
             count -= 1
             return count >= 0
         }
-        guard !isSkipped, let failure = failure.value else { return try wrapped.transact(body) }
-        return try wrapped.transact { transaction in
+        guard !isSkipped, let failure = failure.value else { return try wrapped.transact(lane: lane, body) }
+        return try wrapped.transact(lane: lane) { transaction in
             _ = try body(transaction)
             throw failure
         }

@@ -18,8 +18,8 @@ private final class RefusingStore: StoreWrapper {
 
     init(_ wrapped: any OrderedStore) { self.wrapped = wrapped }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try wrapped.transact { transaction in
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(lane: lane) { transaction in
             let result = try body(transaction)
             if isRefusing.value { throw Refusal() }
             return result
@@ -64,8 +64,8 @@ private final class HoldingStore: StoreWrapper {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try wrapped.transact { transaction in
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(lane: lane) { transaction in
             let result = try body(transaction)
             if flight.step.value == .held { flight.hasRun.open() }
             return result

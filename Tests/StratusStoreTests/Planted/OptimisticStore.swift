@@ -37,7 +37,7 @@ final class OptimisticStore: StoreWrapper {
     let wrapped: any OrderedStore
     private let memory: MemoryStore
     private let validation: Validation
-    private let lane = Locked<Int>(0)
+    private let commits = Locked<Int>(0)
 
     init(_ memory: MemoryStore, _ validation: Validation) {
         wrapped = memory
@@ -45,12 +45,12 @@ final class OptimisticStore: StoreWrapper {
         self.validation = validation
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         while true {
             do {
                 guard case .appliedOneByOne = validation else { return try attempt(body) }
                 var result: Result?
-                try lane.withLock { _ in result = try attempt(body) }
+                try commits.withLock { _ in result = try attempt(body) }
                 if let result { return result }
             } catch is Conflict {}
         }

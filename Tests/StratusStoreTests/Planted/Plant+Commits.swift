@@ -7,6 +7,36 @@ extension Plant {
     private static let publicationOrder =
         "publish actions run once for each commit, in commit order, and never for a failure"
 
+    private static let publicationOnce =
+        "publish actions run once for each commit, before transact returns, and never for a failure"
+
+    static let watches: [Plant] = [
+        Plant(
+            "a watch is called whatever is committed",
+            foundBy: ["a watch is called for nothing but commits in its range, and not after its end"]
+        ) { store in
+            HookedStore(store) {
+                Hooks(watch: { $0.watch(KeyRange(from: [], upTo: [0xFF]), $2) })
+            }
+        },
+        Plant(
+            "a watch never ends",
+            foundBy: [
+                "a watch is called for nothing but commits in its range, and not after its end",
+                "a watch ends when it is released, also inside its own call",
+            ]
+        ) { store in
+            let watches = Locked<[StoreWatch]>([])
+            return HookedStore(store) {
+                Hooks(watch: { store, range, onChange in
+                    let watch = store.watch(range, onChange)
+                    watches.withLock { $0.append(watch) }
+                    return StoreWatch {}
+                })
+            }
+        },
+    ]
+
     static let publication: [Plant] = [
         Plant(
             "what was made of a value is kept when its key is written",
@@ -19,7 +49,7 @@ extension Plant {
                     keep: { key, made in kept.withLock { $0[key] = made } })
             }
         },
-        Plant("publish actions run twice", foundBy: [publicationOrder]) { store in
+        Plant("publish actions run twice", foundBy: [publicationOrder, publicationOnce]) { store in
             HookedStore(store) {
                 Hooks(onPublish: { transaction, action in
                     transaction.onPublish(action)
@@ -27,7 +57,7 @@ extension Plant {
                 })
             }
         },
-        Plant("publish actions run when they are registered", foundBy: [publicationOrder]) { store in
+        Plant("publish actions run when they are registered", foundBy: [publicationOrder, publicationOnce]) { store in
             HookedStore(store) {
                 Hooks(onPublish: { transaction, action in action(transaction.version + 1) })
             }

@@ -40,6 +40,31 @@ extension Plant {
             }
         },
         Plant(
+            "many keys at once are looked up beside their transaction",
+            foundBy: [
+                "thousands of keys at once, repeated, absent, just written or deleted, give what each gives alone"
+            ]
+        ) { store in
+            HookedStore(store) { Hooks(values: { _, keys in try store.read { try $0.values(forKeys: keys) } }) }
+        },
+        Plant(
+            "announced keys are looked up at once, and counted",
+            foundBy: ["announcing reads costs nothing and changes no answer, however much is announced"]
+        ) { store in
+            HookedStore(store) {
+                Hooks(prefetch: { reader, keys in for key in keys { _ = try? reader.contains(key) } })
+            }
+        },
+        Plant(
+            "keys and values count, and ranges that may conflict do not",
+            foundBy: [
+                "a transaction counts its writes, and the ranges that it reads or writes, whatever they hold",
+                "a transaction of the largest size is committed, one byte more is refused",
+            ]
+        ) { store in
+            HookedStore(store) { Hooks(countedByteCount: { $0.cost.bytesWritten }) }
+        },
+        Plant(
             "the answers of look-ups are counted as scans",
             foundBy: ["a reader's costs are its look-ups, its scans and the entries they visit"]
         ) { store in

@@ -26,7 +26,10 @@ extension Plant {
         ) { OptimisticStore($0, .appliedOneByOne) },
         Plant(
             "a reader asks for the newest state each time",
-            foundBy: ["a snapshot stays as it was while others write"]
+            foundBy: [
+                "a snapshot stays as it was while others write",
+                "a read of the whole store during writes shows one moment, or at least pages of one",
+            ]
         ) { store in
             HookedStore(store) {
                 var hooks = Hooks()

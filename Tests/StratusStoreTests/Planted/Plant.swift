@@ -18,5 +18,5 @@ struct Plant: Sendable, CustomStringConvertible {
         fixture = PlantedFixture(name: description, reopen: reopen ?? { $0.reopened() }, plant: plant)
     }
 
-    static let all = isolation + values + expectations + scans + publication + lifecycle
+    static let all = isolation + values + expectations + scans + publication + watches + lifecycle
 }

@@ -42,6 +42,9 @@ struct Hooks {
     var version: ((any StoreReader) -> StoreVersion)?
     var visitValue: ((any StoreReader, [UInt8], ValueVisitor) throws -> Bool)?
     var scan: ((any StoreReader, KeyRange, ScanDirection, Int, EntryVisitor) throws -> Void)?
+    var values: ((any StoreReader, [[UInt8]]) throws -> [[UInt8]?])?
+    var prefetch: ((any StoreReader, [[UInt8]]) -> Void)?
+    var countedByteCount: ((any StoreTransaction) -> Int)?
     var cost: ((any StoreReader) -> StoreCost)?
     var keptObject: (([UInt8]) -> (any AnyObject & Sendable)?)?
     var keep: (([UInt8], any AnyObject & Sendable) -> Void)?
@@ -51,6 +54,7 @@ struct Hooks {
     var hasUnpublishedWriteInRange: ((any StoreTransaction, KeyRange) -> Bool)?
     var expectWrites: ((KeyRange) -> Void)?
     var onPublish: ((any StoreTransaction, @escaping PublishAction) -> Void)?
+    var watch: ((any OrderedStore, KeyRange, @escaping @Sendable () -> Void) -> StoreWatch)?
     /// Runs after `transact` of the wrapped store has returned.
     var afterCommit: (() -> Void)?
     /// Whether the writes of a failing body are committed.
@@ -69,19 +73,24 @@ final class HookedStore: StoreWrapper {
         self.makeHooks = makeHooks
     }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-        try wrapped.read { try body(HookedReader($0, makeHooks())) }
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read(scope) { try body(HookedReader($0, makeHooks())) }
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         let hooks = makeHooks()
-        let result: Swift.Result<Result, any Error> = try wrapped.transact { transaction in
+        let result: Swift.Result<Result, any Error> = try wrapped.transact(lane: lane) { transaction in
             let result = Swift.Result { try body(HookedTransaction(transaction, hooks)) }
             if !hooks.keepsFailedWrites { _ = try result.get() }
             return result
         }
         hooks.afterCommit?()
         return try result.get()
+    }
+
+    func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        guard let hook = makeHooks().watch else { return wrapped.watch(range, onChange) }
+        return hook(wrapped, range, onChange)
     }
 
     func close() {
@@ -115,6 +124,26 @@ private final class HookedReader: ReaderWrapper {
         try hook(wrapped, range, direction, limit, visit)
     }
 
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        guard let hook = hooks.scan else {
+            return try wrapped.scan(range, direction, limit: limit, following: follow, visit)
+        }
+        try hook(wrapped, range, direction, limit, visit)
+    }
+
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] {
+        if let hook = hooks.values { return try hook(wrapped, keys) }
+        guard hooks.visitValue == nil else { return try keys.map { try value(forKey: $0) } }
+        return try wrapped.values(forKeys: keys)
+    }
+
+    func prefetch(_ keys: [[UInt8]]) {
+        if let hook = hooks.prefetch { hook(wrapped, keys) } else { wrapped.prefetch(keys) }
+    }
+
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? { hooks.keptObject?(key) }
 
     func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {
@@ -146,6 +175,21 @@ private final class HookedTransaction: TransactionWrapper {
         _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
     ) throws {
         try reader.scan(range, direction, limit: limit, visit)
+    }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try reader.scan(range, direction, limit: limit, following: follow, visit)
+    }
+
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] { try reader.values(forKeys: keys) }
+
+    func prefetch(_ keys: [[UInt8]]) { reader.prefetch(keys) }
+
+    var countedByteCount: Int {
+        hooks.countedByteCount?(wrappedTransaction) ?? wrappedTransaction.countedByteCount
     }
 
     func set(_ key: [UInt8], to value: [UInt8]) throws {

@@ -94,14 +94,14 @@ package final class FaultInjectingStore: StoreWrapper {
         state.withLock { $0.isUnderWritePressure } ?? wrapped.isUnderWritePressure
     }
 
-    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         try checkAccepts()
-        return try wrapped.read { reader in try body(FaultInjectingReader(reader, self)) }
+        return try wrapped.read(scope) { reader in try body(FaultInjectingReader(reader, self)) }
     }
 
-    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    package func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         try checkAccepts()
-        let result = try wrapped.transact { transaction in
+        let result = try wrapped.transact(lane: lane) { transaction in
             let result = try body(FaultInjectingTransaction(transaction, self))
             try pass(.commitNotApplied)
             return result
@@ -154,6 +154,21 @@ private final class FaultInjectingReader: ReaderWrapper {
             return try visit(key, value)
         }
     }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try wrapped.scan(range, direction, limit: limit, following: follow) { key, value in
+            try store.pass(.scanStep)
+            return try visit(key, value)
+        }
+    }
+
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] {
+        for _ in keys { try store.pass(.read) }
+        return try wrapped.values(forKeys: keys)
+    }
 }
 
 private final class FaultInjectingTransaction: TransactionWrapper {
@@ -177,6 +192,15 @@ private final class FaultInjectingTransaction: TransactionWrapper {
     ) throws {
         try reader.scan(range, direction, limit: limit, visit)
     }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try reader.scan(range, direction, limit: limit, following: follow, visit)
+    }
+
+    func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] { try reader.values(forKeys: keys) }
 
     func set(_ key: [UInt8], to value: [UInt8]) throws {
         try store.pass(.write)

@@ -27,10 +27,10 @@ private final class FailureHidingStore: StoreWrapper {
         self.wrapped = wrapped
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         var result: Result?
         do {
-            return try wrapped.transact { transaction in
+            return try wrapped.transact(lane: lane) { transaction in
                 let made = try body(transaction)
                 result = made
                 return made
@@ -49,9 +49,9 @@ private final class FailureApplyingStore: StoreWrapper {
         self.wrapped = wrapped
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         // The body's final error is thrown when its writes are committed.
-        let outcome: Swift.Result<Result, StoreError> = try wrapped.transact { transaction in
+        let outcome: Swift.Result<Result, StoreError> = try wrapped.transact(lane: lane) { transaction in
             do {
                 return .success(try body(transaction))
             } catch let error as StoreError where error.code == .commitUnknown {

@@ -46,12 +46,12 @@ private final class FaultyStore: StoreWrapper {
         self.fault = fault
     }
 
-    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-        try wrapped.read { try body(FaultyReader($0, fault)) }
+    func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read(scope) { try body(FaultyReader($0, fault)) }
     }
 
-    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try wrapped.transact { try body(FaultyTransaction($0, fault)) }
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(lane: lane) { try body(FaultyTransaction($0, fault)) }
     }
 }
 

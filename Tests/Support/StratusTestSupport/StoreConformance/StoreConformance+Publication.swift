@@ -38,7 +38,8 @@ extension StoreConformance {
             try require(try store.read { $0.version } > version, "the version stayed after a delete")
         },
 
-        Check("publish actions run once for each commit, in commit order, and never for a failure") { store in
+        Check("publish actions run once for each commit, in commit order, and never for a failure", needs: .unshared) {
+            store in
             let log = Locked<[Publication]>([])
             let threadCount = 4
             let attemptCount = 20
@@ -66,6 +67,28 @@ extension StoreConformance {
             try requireEqual(try store.read { $0.version }, log1.last?.version, "the last version")
         },
 
+        Check("publish actions run once for each commit, before transact returns, and never for a failure") { store in
+            let log = Locked<[Int]>([])
+            try TestThreads.run(4) { thread in
+                for attempt in 0..<20 {
+                    let fails = attempt % 5 == 4
+                    var number = 0
+                    do {
+                        number = try store.transact { transaction in
+                            let counter = try transaction.number(forKey: [1]) + 1
+                            try transaction.setNumber(counter, forKey: [1])
+                            transaction.onPublish { _ in log.withLock { $0.append(counter) } }
+                            TestThreads.yield()
+                            if fails { throw Planned() }
+                            return counter
+                        }
+                    } catch is Planned { continue }
+                    try require(log.value.contains(number), "commit \(number) of thread \(thread) was not announced")
+                }
+            }
+            try requireEqual(log.value.sorted(), Array(1...64), "counters of all actions")
+        },
+
         Check("publish actions have run when transact returns, in the order they were registered") { store in
             for writes in [true, false] {
                 let log = Locked<[String]>([])
@@ -82,8 +105,10 @@ extension StoreConformance {
             }
         },
 
-        Check("a version is announced before a reader can get it, and afterwards no reader gets an older one") {
-            store in
+        Check(
+            "a version is announced before a reader can get it, and afterwards no reader gets an older one",
+            needs: .unshared
+        ) { store in
             let log = Locked([Publication(counter: 0, version: try store.read { $0.version })])
             let missing = Locked(2)
             try TestThreads.run(4) { thread in

@@ -8,21 +8,34 @@ internal import StratusStore
 
 /// The checks every store must pass.
 package enum StoreConformance {
+    /// What a check needs of a store besides its conformance.
+    package enum Needs: Sendable {
+        case nothing
+        /// No other process writes to the store.
+        case unshared
+        /// Snapshots can be read for hours.
+        case lasting
+        /// The fixture lets single requests of the store fail with a conflict.
+        case faults
+    }
+
     package struct Check: Sendable, CustomStringConvertible {
         /// A sentence about behaviour.
         package let name: String
         /// Whether the check fails bodies on purpose, which a store that runs bodies twice by itself would swallow.
         package let plansFaults: Bool
+        package let needs: Needs
         package let run: @Sendable (any StoreFixture) throws -> Void
 
         package var description: String { name }
 
         /// A check that needs one open store.
         init(
-            _ name: String, plansFaults: Bool = false, _ body: @escaping @Sendable (any OrderedStore) throws -> Void
+            _ name: String, plansFaults: Bool = false, needs: Needs = .nothing,
+            _ body: @escaping @Sendable (any OrderedStore) throws -> Void
         ) {
             self.init(
-                name, plansFaults: plansFaults,
+                name, plansFaults: plansFaults, needs: needs,
                 onPlace: { place in
                     let store = try place.open()
                     defer { store.close() }
@@ -32,11 +45,12 @@ package enum StoreConformance {
 
         /// A check that opens stores on a place itself.
         init(
-            _ name: String, plansFaults: Bool = false,
+            _ name: String, plansFaults: Bool = false, needs: Needs = .nothing,
             onPlace body: @escaping @Sendable (any StorePlace) throws -> Void
         ) {
             self.name = name
             self.plansFaults = plansFaults
+            self.needs = needs
             run = { fixture in
                 let place = try fixture.makePlace()
                 defer { place.remove() }
@@ -51,7 +65,20 @@ package enum StoreConformance {
 
     package static let allChecks: [Check] =
         valueChecks + limitChecks + scanChecks + ownWriteChecks + serializabilityChecks + snapshotChecks
-        + publicationChecks + lifecycleChecks + costChecks + retryChecks + historyChecks
+        + publicationChecks + lifecycleChecks + costChecks + retryChecks + historyChecks + prefetchingChecks
+        + laneChecks + watchChecks
+
+    /// The checks for stores of a fixture.
+    package static func checks(for fixture: any StoreFixture) -> [Check] {
+        allChecks.filter { check in
+            switch check.needs {
+            case .nothing: true
+            case .unshared: !fixture.isShared
+            case .lasting: fixture.snapshotsLast
+            case .faults: fixture.injectsConflicts
+            }
+        }
+    }
 
     /// Runs the check of that name.
     package static func run(_ name: String, _ fixture: any StoreFixture) throws {

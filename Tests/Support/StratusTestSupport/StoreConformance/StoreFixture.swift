@@ -7,8 +7,21 @@ package protocol StoreFixture: Sendable {
     /// Names the kind in failures.
     var name: String { get }
 
+    /// What its stores say of themselves.
+    var isShared: Bool { get }
+    var snapshotsLast: Bool { get }
+
+    /// Whether its places can let requests fail with a conflict.
+    var injectsConflicts: Bool { get }
+
     /// A place of its own for one store, empty.
     func makePlace() throws -> any StorePlace
+}
+
+extension StoreFixture {
+    package var isShared: Bool { false }
+    package var snapshotsLast: Bool { true }
+    package var injectsConflicts: Bool { false }
 }
 
 /// A place whose contents outlive a store that is opened on it: a directory, or its substitute. One store is open on it

@@ -111,6 +111,8 @@ package struct StoreHistory {
         do {
             try store.read { [model] reader in
                 var snapshot = model
+                // The snapshot may be taken at the first read.
+                _ = try reader.contains([])
                 for operation in script { try Self.perform(operation, reader, &snapshot) }
                 if nesting < Self.maximumNesting { try copy.runSteps(nesting: nesting + 1) }
                 for operation in script { try Self.perform(operation, reader, &snapshot) }

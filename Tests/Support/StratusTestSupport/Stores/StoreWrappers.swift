@@ -1,5 +1,9 @@
 // Stores around stores. A wrapper conforms to one of these protocols, inherits forwarding for everything, and writes
 // only what it changes.
+//
+// The defaults of the store's own protocols do not forward, so everything with a default is written out here, except
+// for kept objects: a wrapper that changes reads must see every read. A wrapper that changes `visitValue` changes
+// `values(forKeys:)` too, and one that changes `scan` changes the scan with a follower.
 
 package import StratusStore
 
@@ -32,6 +36,25 @@ extension ReaderWrapper {
         try wrapped.scan(range, direction, limit: limit, visit)
     }
 
+    package func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int, following follow: EntryFollower,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        try wrapped.scan(range, direction, limit: limit, following: follow, visit)
+    }
+
+    package func values(forKeys keys: [[UInt8]]) throws -> [[UInt8]?] { try wrapped.values(forKeys: keys) }
+
+    package var gainsFromPrefetching: Bool { wrapped.gainsFromPrefetching }
+
+    package func prefetch(_ keys: [[UInt8]]) { wrapped.prefetch(keys) }
+
+    package func prefetch(_ range: KeyRange, _ direction: ScanDirection, limit: Int) {
+        wrapped.prefetch(range, direction, limit: limit)
+    }
+
+    package func prefetch(_ plan: ReadPlan) { wrapped.prefetch(plan) }
+
     package var cost: StoreCost { wrapped.cost }
 }
 
@@ -45,6 +68,8 @@ extension TransactionWrapper {
     package func delete(_ key: [UInt8]) throws {
         try wrappedTransaction.delete(key)
     }
+
+    package var countedByteCount: Int { wrappedTransaction.countedByteCount }
 
     package func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
         wrappedTransaction.hasUnpublishedWrite(forKey: key)
@@ -64,12 +89,22 @@ extension TransactionWrapper {
 }
 
 extension StoreWrapper {
-    package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-        try wrapped.read(body)
+    package var isShared: Bool { wrapped.isShared }
+
+    package var snapshotsLast: Bool { wrapped.snapshotsLast }
+
+    package var contents: (any StoreContents)? { wrapped.contents }
+
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wrapped.read(scope, body)
     }
 
-    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        try wrapped.transact(body)
+    package func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        try wrapped.transact(lane: lane, body)
+    }
+
+    package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        wrapped.watch(range, onChange)
     }
 
     package var statistics: StoreStatistics { wrapped.statistics }

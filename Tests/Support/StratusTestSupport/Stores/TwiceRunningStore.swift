@@ -13,14 +13,14 @@ package final class TwiceRunningStore: StoreWrapper {
 
     private struct Undo: Error {}
 
-    package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    package func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
         do {
-            try wrapped.transact { transaction in
+            try wrapped.transact(lane: lane) { transaction in
                 // What the first run throws is thrown away with it: the second decides.
                 _ = try? body(transaction)
                 throw Undo()
             }
         } catch is Undo {}
-        return try wrapped.transact(body)
+        return try wrapped.transact(lane: lane, body)
     }
 }
