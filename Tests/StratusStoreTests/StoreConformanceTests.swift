@@ -20,6 +20,46 @@ struct MemoryStoreConformanceTests {
     }
 }
 
+@Suite("A store at the other end of a wire conforms")
+struct WireConformanceTests {
+    private static let plainFixture = TripStoreFixture("wire")
+    private static let twiceFixture = TripStoreFixture("wire, bodies twice") { $0.wire.runsBodiesTwice = true }
+    private static let tinyFixture = TripStoreFixture("wire, tiny buffer") { options in
+        options.wire.bufferByteCount = 64 << 10
+        options.wire.planKeyCount = 8
+        options.wire.planScanCount = 2
+        options.wire.pageEntryCount = 4
+        options.wire.groupMemberCount = 2
+    }
+    private static let conflictsFixture = TripStoreFixture("wire, conflicts") { $0.conflictInterval = 3 }
+
+    @Test("to every check", arguments: StoreConformance.checks(for: plainFixture))
+    func wire(check: StoreConformance.Check) async throws {
+        try await TestThreads.offPool { try check.run(Self.plainFixture) }
+    }
+
+    @Test(
+        "when it runs every body twice",
+        arguments: StoreConformance.checks(for: twiceFixture).filter { !$0.plansFaults })
+    func bodiesTwice(check: StoreConformance.Check) async throws {
+        try await TestThreads.offPool { try check.run(Self.twiceFixture) }
+    }
+
+    @Test(
+        "with a tiny buffer, and plans, pages and groups of few",
+        arguments: StoreConformance.checks(for: tinyFixture))
+    func tiny(check: StoreConformance.Check) async throws {
+        try await TestThreads.offPool { try check.run(Self.tinyFixture) }
+    }
+
+    @Test(
+        "when every third commit meets a conflict",
+        arguments: StoreConformance.checks(for: conflictsFixture).filter { !$0.plansFaults })
+    func conflicts(check: StoreConformance.Check) async throws {
+        try await TestThreads.offPool { try check.run(Self.conflictsFixture) }
+    }
+}
+
 @Suite("The conformance suite")
 struct StoreConformanceTests {
     @Test("detects a planted fault", arguments: Plant.all)

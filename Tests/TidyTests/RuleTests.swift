@@ -149,6 +149,9 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     func unsafeCode(code: String) {
         #expect(SafetyRule.findings(in: source(code)).count == 1)
         #expect(SafetyRule.findings(in: source("// because\n" + code, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
+        let lock = "Sources/StratusStore/Monitor.swift"
+        #expect(SafetyRule.findings(in: source("// because\n" + code, at: lock)).isEmpty)
+        #expect(SafetyRule.findings(in: source(code, at: "Sources/StratusStore/Wire/Monitor.swift")).count == 1)
     }
 
     @Test("a file of unsafe code that never gives a reason is found")

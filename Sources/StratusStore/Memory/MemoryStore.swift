@@ -119,6 +119,13 @@ extension MemoryStore {
         watchers.note { _ in true }
     }
 
+    /// A reader of the newest commit that lasts as long as it is retained. Its costs are not counted. For stores that
+    /// pretend to be elsewhere, in tests.
+    package func makeSnapshot() throws -> any StoreReader {
+        let (tree, version) = try snapshot()
+        return MemoryReader(tree: tree, version: version)
+    }
+
     private func begin() throws -> MemoryTransaction {
         let (tree, version) = try snapshot()
         return MemoryTransaction(tree: tree, version: version)

@@ -11,12 +11,14 @@ struct Plant: Sendable, CustomStringConvertible {
 
     init(
         _ description: String, foundBy: [String], reopen: (@Sendable (MemoryStore) -> MemoryStore)? = nil,
+        failNextRead: @escaping @Sendable () -> Void = {},
         _ plant: @escaping @Sendable (MemoryStore) -> any OrderedStore
     ) {
         self.description = description
         self.foundBy = foundBy
-        fixture = PlantedFixture(name: description, reopen: reopen ?? { $0.reopened() }, plant: plant)
+        fixture = PlantedFixture(
+            name: description, reopen: reopen ?? { $0.reopened() }, failNextRead: failNextRead, plant: plant)
     }
 
-    static let all = isolation + values + expectations + scans + publication + watches + lifecycle
+    static let all = isolation + values + expectations + scans + publication + watches + lifecycle + wire
 }

@@ -7,6 +7,8 @@ import StratusTestSupport
 struct PlantedFixture: StoreFixture {
     let name: String
     var reopen: @Sendable (MemoryStore) -> MemoryStore = { $0.reopened() }
+    /// Called where a check wants the next read to fail with a conflict.
+    var failNextRead: @Sendable () -> Void = {}
     let plant: @Sendable (MemoryStore) -> any OrderedStore
 
     func makePlace() -> any StorePlace { PlantedPlace(self) }
@@ -27,6 +29,8 @@ private final class PlantedPlace: StorePlace {
             return fixture.plant(store)
         }
     }
+
+    func failNextRead() { fixture.failNextRead() }
 
     func remove() {
         newest.withLock { $0 = nil }

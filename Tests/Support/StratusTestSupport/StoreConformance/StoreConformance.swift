@@ -66,7 +66,7 @@ package enum StoreConformance {
     package static let allChecks: [Check] =
         valueChecks + limitChecks + scanChecks + ownWriteChecks + serializabilityChecks + snapshotChecks
         + publicationChecks + lifecycleChecks + costChecks + retryChecks + historyChecks + prefetchingChecks
-        + laneChecks + watchChecks
+        + laneChecks + watchChecks + fetchedReadChecks + sharedLaneChecks
 
     /// The checks for stores of a fixture.
     package static func checks(for fixture: any StoreFixture) -> [Check] {

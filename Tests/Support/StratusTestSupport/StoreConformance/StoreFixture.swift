@@ -29,8 +29,16 @@ extension StoreFixture {
 package protocol StorePlace: AnyObject, Sendable {
     func open() throws -> any OrderedStore
 
+    /// Lets the next request of the open store that reads data fail with a conflict. Does nothing where the fixture
+    /// injects no conflicts.
+    func failNextRead()
+
     /// Removes the contents of the place. No store is open on it.
     func remove()
+}
+
+extension StorePlace {
+    package func failNextRead() {}
 }
 
 /// Gives in-memory stores.
@@ -61,6 +69,55 @@ private final class MemoryPlace: StorePlace {
             return store
         }
     }
+
+    func remove() {
+        newest.withLock { $0 = nil }
+    }
+}
+
+/// Gives stores at the other end of a wire, over a store in memory.
+package struct TripStoreFixture: StoreFixture {
+    package let name: String
+    package let isShared = true
+    package let injectsConflicts = true
+    private let options: TripStore.Options
+    private let wrap: @Sendable (TripStore) -> any OrderedStore
+
+    package init(
+        _ name: String, configure: (inout TripStore.Options) -> Void = { _ in },
+        wrap: @escaping @Sendable (TripStore) -> any OrderedStore = { $0 }
+    ) {
+        var options = TripStore.Options()
+        configure(&options)
+        self.name = name
+        self.options = options
+        self.wrap = wrap
+    }
+
+    package func makePlace() -> any StorePlace { TripPlace(options, wrap) }
+}
+
+private final class TripPlace: StorePlace {
+    private let options: TripStore.Options
+    private let wrap: @Sendable (TripStore) -> any OrderedStore
+    private let newest = Locked<(memory: MemoryStore, store: TripStore)?>(nil)
+
+    init(_ options: TripStore.Options, _ wrap: @escaping @Sendable (TripStore) -> any OrderedStore) {
+        self.options = options
+        self.wrap = wrap
+    }
+
+    func open() -> any OrderedStore {
+        wrap(
+            newest.withLock { newest in
+                let memory = newest?.memory.reopened() ?? MemoryStore()
+                let store = TripStore(memory, options: options)
+                newest = (memory, store)
+                return store
+            })
+    }
+
+    func failNextRead() { newest.withLock { $0?.store }?.plan(TripFault(.fetch, .conflict)) }
 
     func remove() {
         newest.withLock { $0 = nil }

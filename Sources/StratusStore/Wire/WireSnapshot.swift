@@ -1,0 +1,273 @@
+// One snapshot at the other end of a connection, as its readers use it: what it has answered, what is announced, and
+// the session that answers the rest.
+//
+// How it works: an announcement only remembers what will be read. The first read that the buffer cannot answer fetches
+// itself and everything announced so far, in one trip, and goes on. So a caller that announces all of its reads first
+// needs one trip, and one that forgets some needs more, but never gets another answer.
+//
+// Invariants:
+//   1. All answers are of one snapshot: a session that was lost is replaced only before it has answered anything.
+//   2. A failure is remembered, even if the body that read swallows the error: who commits must look at `failure`.
+//   3. A snapshot is used by one thread at a time.
+
+/// The reads of one snapshot.
+final class WireSnapshot {
+    /// How a snapshot gets on without the session that failed or that it does not have yet.
+    enum Opening {
+        /// Begins a session at the first fetch, and another one if that is lost before it has answered.
+        case reading(WireAttempts, ReadScope)
+        /// Uses this session only.
+        case session(any WireSession)
+        /// Has none: the first fetch ends the run of the body, and says what it would have fetched.
+        case rehearsal
+    }
+
+    private let opening: Opening
+    private let ledger: WireLedger
+    private let options: WireOptions
+    private var session: (any WireSession)?
+    private var buffer: ReadBuffer
+    private var announcedKeys: [[UInt8]] = []
+    private var announcedKeySet: Set<[UInt8]> = []
+    private var announcedScans: [PlannedScan] = []
+    private var announcedScanSet: Set<PlannedScan> = []
+    /// The sizes of entries in pages, from which the size of the next ones is foreseen.
+    private var pagedEntryCount = 0
+    private var pagedByteCount = 0
+    /// Reads after the end of a rehearsal.
+    private var readsPastTheEnd = 0
+
+    /// Whether the engine was asked anything.
+    private(set) var hasAsked = false
+    private var hasAnswered = false
+    /// The first failure of the session.
+    private(set) var failure: WireFailure?
+    /// What a rehearsal would have fetched first.
+    private(set) var rehearsedPlan = ReadPlan()
+
+    init(_ opening: Opening, _ ledger: WireLedger, _ options: WireOptions) {
+        self.opening = opening
+        self.ledger = ledger
+        self.options = options
+        buffer = ReadBuffer(room: options.bufferByteCount)
+        if case .session(let session) = opening { self.session = session }
+    }
+
+    /// Ends a snapshot that only reads.
+    func end() {
+        session?.abandon()
+        session = nil
+    }
+
+    // MARK: Announcing
+
+    func announce(_ key: [UInt8]) {
+        guard announcedKeys.count < options.planKeyCount, !buffer.knows(key) else { return }
+        if announcedKeySet.insert(key).inserted { announcedKeys.append(key) }
+    }
+
+    func announce(_ scan: PlannedScan) {
+        guard scan.limit > 0, !scan.range.isEmpty, announcedScans.count < options.planScanCount else { return }
+        guard var rest = buffer.unknownPart(of: scan) else { return }
+        rest.limit = pageCount(for: rest.limit)
+        if announcedScanSet.insert(rest).inserted { announcedScans.append(rest) }
+    }
+
+    func announce(_ plan: ReadPlan) {
+        for key in plan.keys { announce(key) }
+        for scan in plan.scans { announce(scan) }
+    }
+
+    /// Fetches what is announced. One trip; none if everything is known.
+    func fetchAnnounced() throws {
+        guard !announcedKeys.isEmpty || !announcedScans.isEmpty else { return }
+        try fetch(EmptyCollection<[UInt8]>(), nil)
+    }
+
+    // MARK: Reading
+
+    /// The value under a key; nil if the key is absent.
+    func value(forKey key: [UInt8]) throws -> [UInt8]? {
+        if case .value(let value) = try answer(key, orFetch: CollectionOfOne(key)) { value } else { nil }
+    }
+
+    /// The answer for a key. If it is not known, fetches `keys`, which begin with it.
+    func answer(_ key: [UInt8], orFetch keys: some Sequence<[UInt8]>) throws -> ReadBuffer.Answer {
+        let known = buffer.lookUp(key)
+        guard case .unknown = known else { return known }
+        try fetch(keys, nil)
+        let fetched = buffer.lookUp(key)
+        guard case .unknown = fetched else { return fetched }
+        throw fail(.fatal(Self.incompleteAnswer))
+    }
+
+    /// The known beginning of a range that is not empty, if there is one.
+    func knownPiece(_ range: KeyRange, _ direction: ScanDirection) -> ReadBuffer.Piece? {
+        buffer.consume(range, direction)
+    }
+
+    /// The known beginning of a range that is not empty. If there is none, about `count` entries are fetched.
+    func piece(_ range: KeyRange, _ direction: ScanDirection, count: Int) throws -> ReadBuffer.Piece {
+        if let known = knownPiece(range, direction) { return known }
+        let limit = pageCount(for: count, sizeIsUnknown: pagedEntryCount == 0)
+        try fetch(EmptyCollection<[UInt8]>(), PlannedScan(range: range, direction: direction, limit: limit))
+        if let fetched = knownPiece(range, direction) { return fetched }
+        throw fail(.fatal(Self.incompleteAnswer))
+    }
+
+    /// How many entries to ask for so that they are no larger than a page.
+    private func pageCount(for count: Int, sizeIsUnknown: Bool = false) -> Int {
+        var most = options.pageEntryCount
+        if pagedEntryCount > 0 {
+            most = min(most, options.pageByteCount / max(1, pagedByteCount / pagedEntryCount))
+        } else if sizeIsUnknown {
+            most = min(most, Self.firstPageEntryCount)
+        }
+        return max(1, min(count, most))
+    }
+
+    /// The most entries of a page that nobody announced, while nothing is known of their size.
+    private static let firstPageEntryCount = 256
+
+    // MARK: Fetching
+
+    /// Fetches what is missing, and everything announced as far as a plan has room.
+    private func fetch(_ missing: some Sequence<[UInt8]>, _ missingScan: PlannedScan?) throws {
+        var plan = ReadPlan()
+        var planned: Set<[UInt8]> = []
+        func add(_ key: [UInt8]) {
+            if !buffer.knows(key), planned.insert(key).inserted { plan.add(key) }
+        }
+        for key in missing {
+            guard planned.count < options.planKeyCount else { break }
+            add(key)
+        }
+        for key in announcedKeys where planned.count < options.planKeyCount { add(key) }
+        for scan in scans(with: missingScan) { plan.add(scan.range, scan.direction, limit: scan.limit) }
+        announcedKeys = []
+        announcedKeySet = []
+        announcedScans = []
+        announcedScanSet = []
+
+        let answer = try ask(plan)
+        guard answer.values.count == plan.keys.count, answer.pages.count == plan.scans.count else {
+            throw fail(.fatal(Self.incompleteAnswer))
+        }
+        for page in answer.pages {
+            pagedEntryCount += page.entries.count
+            pagedByteCount += page.entries.reduce(0) { $0 + $1.key.count + $1.value.count }
+        }
+        buffer.insert(answer, of: plan)
+    }
+
+    /// The announced scans with the missing one. An announced scan that begins where the missing one does, and goes at
+    /// least as far, replaces it.
+    private func scans(with missing: PlannedScan?) -> [PlannedScan] {
+        guard let missing else { return announcedScans }
+        var scans = announcedScans
+        if let index = scans.firstIndex(where: { $0.covers(missing) }) {
+            scans[index].limit = max(scans[index].limit, missing.limit)
+            return scans
+        }
+        if scans.count >= options.planScanCount { scans.removeLast() }
+        return [missing] + scans
+    }
+
+    /// One trip, and more only while sessions are lost before the first answer.
+    private func ask(_ plan: ReadPlan) throws -> FetchedReads {
+        if let failure { throw failure.error }
+        if case .rehearsal = opening { throw rehearsalEnded(plan) }
+        var attempt = 0
+        while true {
+            do {
+                let session = try session ?? begin()
+                self.session = session
+                hasAsked = true
+                ledger.note {
+                    $0.trips += 1
+                    $0.engineLookups += plan.keys.count
+                }
+                let answer = try session.fetch(plan)
+                hasAnswered = true
+                return answer
+            } catch {
+                let failure = WireFailure(error)
+                guard case .reading(let attempts, _) = opening else { throw fail(failure) }
+                session?.abandon()
+                session = nil
+                guard failure.allowsAnotherRun else { throw fail(failure) }
+                guard !hasAnswered else { throw fail(.fatal(Self.snapshotEnded(failure))) }
+                attempt += 1
+                try attempts.prepare(attempt, after: failure)
+            }
+        }
+    }
+
+    private func begin() throws -> any WireSession {
+        guard case .reading(let attempts, let scope) = opening else {
+            preconditionFailure("A transaction's snapshot has its session from the beginning.")
+        }
+        return try attempts.source.beginReading(scope)
+    }
+
+    /// Remembers the first failure.
+    private func fail(_ failure: WireFailure) -> StoreError {
+        if self.failure == nil { self.failure = failure }
+        return failure.error
+    }
+
+    private func rehearsalEnded(_ plan: ReadPlan) -> RehearsalEnded {
+        if readsPastTheEnd == 0 { rehearsedPlan = plan }
+        readsPastTheEnd += 1
+        assert(readsPastTheEnd < 100_000, "A body repeats a read that fails: let it throw the error.")
+        return RehearsalEnded()
+    }
+
+    private static var incompleteAnswer: StoreError {
+        StoreError(.inputOutput, "The engine's answer lacks what was asked for: report it with the engine's version.")
+    }
+
+    private static func snapshotEnded(_ failure: WireFailure) -> StoreError {
+        StoreError(
+            .snapshotEnded, "The snapshot has ended: read the rest in another one.", failure.error.fields,
+            cause: "\(failure.error)")
+    }
+}
+
+/// Ends the run of a body that only shows what it will read first. It is no `StoreError`, so nothing explains it.
+struct RehearsalEnded: Error {}
+
+extension PlannedScan {
+    /// Whether this scan begins where another does, in its direction, and its range goes at least as far.
+    fileprivate func covers(_ other: PlannedScan) -> Bool {
+        guard direction == other.direction else { return false }
+        return switch direction {
+        case .forward: range.lower == other.range.lower && !range.upper.lexicographicallyPrecedes(other.range.upper)
+        case .backward: range.upper == other.range.upper && !other.range.lower.lexicographicallyPrecedes(range.lower)
+        }
+    }
+}
+
+/// The time that a caller has for its attempts.
+struct WireAttempts {
+    let source: any WireSource
+    /// By the source's clock.
+    let deadline: Double
+
+    var secondsLeft: Double { deadline - source.now() }
+    /// Whether there is time for another attempt.
+    var areLeft: Bool { secondsLeft > 0 }
+
+    /// Waits before the attempt with this number. Throws if the time is over.
+    func prepare(_ attempt: Int, after failure: WireFailure) throws {
+        guard areLeft else { throw Self.busy(attempt, after: failure) }
+        try source.pause(attempt: attempt)
+        guard areLeft else { throw Self.busy(attempt, after: failure) }
+    }
+
+    static func busy(_ attemptCount: Int, after failure: WireFailure?) -> StoreError {
+        StoreError(
+            .unavailable, "The store was busy: try again.", ["attempts": "\(attemptCount)"],
+            cause: failure.map { "\($0.error)" })
+    }
+}

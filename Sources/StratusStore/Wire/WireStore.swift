@@ -1,0 +1,165 @@
+// A store made of an engine at the other end of a connection. An engine writes a `WireSource`; this is the store.
+//
+// Invariants:
+//   1. A reader's snapshot begins at its first read that nobody has answered. Its body runs once: what a body has seen
+//      cannot be taken back, so a snapshot that was lost after its first answer ends with `snapshotEnded`.
+//   2. Bodies of transactions run until one attempt is committed. `WireLanes` says how.
+//   3. `close` refuses new calls, and returns when the accepted ones have.
+// Versions are this store's own: they count its commits since it was opened, and say nothing of other processes'.
+
+/// A store over a source of sessions.
+package final class WireStore: OrderedStore {
+    private let source: any WireSource
+    private let options: WireOptions
+    private let ledger = WireLedger()
+    private let gate = WireGate()
+    private let lanes: WireLanes
+    package let isShared: Bool
+    package let contents: (any StoreContents)?
+
+    package init(
+        _ source: any WireSource, isShared: Bool = true, contents: (any StoreContents)? = nil,
+        options: WireOptions = WireOptions()
+    ) {
+        self.source = source
+        self.isShared = isShared
+        self.contents = contents
+        self.options = options
+        lanes = WireLanes(source, ledger, options)
+    }
+
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try gate.enter()
+        defer { gate.leave() }
+        let attempts = WireAttempts(source: source, deadline: source.now() + options.deadlineSeconds)
+        let snapshot = WireSnapshot(.reading(attempts, scope), ledger, options)
+        let reader = WireReader(snapshot, version: ledger.version, options)
+        defer {
+            ledger.add(reader.end())
+            snapshot.end()
+        }
+        return try body(reader)
+    }
+
+    @discardableResult
+    package func transact<Result>(
+        lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result
+    ) throws -> Result {
+        try gate.enterTransaction()
+        defer { gate.leaveTransaction() }
+        guard let lane else { return try lanes.transactAlone(body) }
+        return try lanes.transact(in: lane, body)
+    }
+
+    package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        ledger.watches.add(range, onChange)
+    }
+
+    package var statistics: StoreStatistics { ledger.statistics }
+
+    /// Always false: the engine's background work is its own. Callers rest by time.
+    package var isUnderWritePressure: Bool { false }
+
+    package func close() { gate.close() }
+
+    /// Changes what the store has counted. For engines, which alone know of connections and of lost answers.
+    package func note(_ change: (inout StoreStatistics) -> Void) { ledger.note(change) }
+}
+
+/// What the store counts, and who hears of its commits.
+final class WireLedger: Sendable {
+    private struct State: Sendable {
+        var statistics = StoreStatistics()
+        var version: StoreVersion = 0
+    }
+
+    private let state = Locked(State())
+    let watches = WatchList()
+
+    var statistics: StoreStatistics { state.withLock { $0.statistics } }
+    var version: StoreVersion { state.withLock { $0.version } }
+
+    func note(_ change: (inout StoreStatistics) -> Void) {
+        state.withLock { change(&$0.statistics) }
+    }
+
+    func add(_ cost: StoreCost) {
+        note { $0.cost = $0.cost + cost }
+    }
+
+    /// Makes a committed group known: its version, then its publish actions, then its watches.
+    func publish(_ runs: [WireBodyRun], of overlay: WireOverlay, isEmpty: Bool) {
+        let version = state.withLock { state in
+            for run in runs {
+                state.statistics.cost = state.statistics.cost + run.cost
+                if run.hasWritten { state.statistics.transactionsCommitted += 1 }
+            }
+            if !isEmpty {
+                state.version += 1
+                state.statistics.groupsCommitted += 1
+                state.statistics.syncs += 1
+            }
+            return state.version
+        }
+        for run in runs {
+            for action in run.publishActions { action(version) }
+        }
+        if !isEmpty { watches.note(overlay.holdsWrite(in:)) }
+    }
+}
+
+/// Counts the calls that run, and refuses calls after closing.
+final class WireGate: @unchecked Sendable {  // because the monitor guards all state
+    private let monitor = Monitor()
+    private let callsEnded = Condition()
+    private var callCount = 0
+    private var isClosed = false
+    /// Threads that run transactions.
+    private var writers: Set<ThreadIdentity> = []
+
+    /// Throws `.closed`. Pair it with `leave`.
+    func enter() throws {
+        try monitor.withLock { try admit() }
+    }
+
+    func leave() {
+        monitor.withLock { depart() }
+    }
+
+    /// The same for a transaction. A transaction inside another one on the same thread could wait for itself.
+    func enterTransaction() throws {
+        try monitor.withLock {
+            precondition(
+                !writers.contains(.current), "A store must not be written inside one of its own transactions.")
+            try admit()
+            writers.insert(.current)
+        }
+    }
+
+    func leaveTransaction() {
+        monitor.withLock {
+            writers.remove(.current)
+            depart()
+        }
+    }
+
+    /// Refuses new calls and waits for the others.
+    func close() {
+        monitor.withLock {
+            precondition(
+                !writers.contains(.current), "A store must not be closed inside one of its own transactions.")
+            isClosed = true
+            while callCount > 0 { callsEnded.wait(monitor) }
+        }
+    }
+
+    private func admit() throws {
+        if isClosed { throw StoreError(.closed, "The store was closed: open it again.") }
+        callCount += 1
+    }
+
+    private func depart() {
+        callCount -= 1
+        if callCount == 0 { callsEnded.broadcast() }
+    }
+}
