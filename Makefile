@@ -58,8 +58,12 @@ demo: build ## Imports a real file tree (TREE=/usr/share) and shows what the eng
 	scripts/demo
 
 .PHONY: test
-test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
-	$(TEST) $(FILTER_OPTION)
+test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them), with a PostgreSQL server of their own
+	scripts/postgres run -- env $(TEST) $(FILTER_OPTION)
+
+.PHONY: postgres
+postgres: bootstrap ## Runs the tests of the store on PostgreSQL alone, with a server of their own
+	scripts/postgres run -- env $(TEST) --filter '$(if $(FILTER),$(FILTER),StratusPostgresTests)'
 
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift

@@ -43,6 +43,8 @@ let package = Package(
 
         // Floor 2: bytes on disk.
         .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "CLogSync", "StratusStore"]),
+        // Loads PostgreSQL's client library when it is first needed; nothing links it.
+        .target(name: "StratusPostgres", dependencies: ["StratusStore"]),
         .target(name: "StratusLayout", dependencies: ["StratusStore", "StratusModel"]),
 
         // Floor 3: records, indexes, hierarchy.
@@ -139,6 +141,9 @@ let package = Package(
                 "StratusLevelDB", "StratusRecords", "StratusLayout", "StratusModel", "StratusStore",
                 "StratusTestSupport", "stratus-test-program",
             ]),
+        // Without a server (scripts/postgres run) one line says what was not tested.
+        .testTarget(
+            name: "StratusPostgresTests", dependencies: ["StratusPostgres", "StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusCloudTests",
             dependencies: [
@@ -231,8 +236,8 @@ let exampleModes: [String: SwiftLanguageMode] = [
 let optimisedTargets: Set<String> =
     Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
     ? [
-        "StratusModel", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords", "StratusCloud",
-        "StratusWorkloads",
+        "StratusModel", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusPostgres", "StratusRecords",
+        "StratusCloud", "StratusWorkloads",
     ] : []
 
 for target in package.targets where target.type != .system {

@@ -148,9 +148,9 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         arguments: ["unsafe f(a)", "var p: UnsafeRawPointer", "UnsafeMutablePointer<A>()"])
     func unsafeCode(code: String) {
         #expect(SafetyRule.findings(in: source(code)).count == 1)
-        #expect(SafetyRule.findings(in: source("// because\n" + code, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
-        let lock = "Sources/StratusStore/Monitor.swift"
-        #expect(SafetyRule.findings(in: source("// because\n" + code, at: lock)).isEmpty)
+        for path in ["StratusLevelDB/A.swift", "StratusPostgres/A.swift", "StratusStore/Monitor.swift"] {
+            #expect(SafetyRule.findings(in: source("// because\n" + code, at: "Sources/" + path)).isEmpty)
+        }
         #expect(SafetyRule.findings(in: source(code, at: "Sources/StratusStore/Wire/Monitor.swift")).count == 1)
     }
 
@@ -174,9 +174,9 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(SafetyRule.findings(in: source(code + "\n    // because it is locked")).isEmpty)
     }
 
-    @Test("the engine is named in one file of the tool and in none of the floors")
-    func engineNames() {
-        let text = "import StratusLevelDB"
+    @Test("an engine is named in one file of the tool and in none of the floors", arguments: ["LevelDB", "Postgres"])
+    func engineNames(engine: String) {
+        let text = "import Stratus\(engine)"
         let first = source(text, at: "Sources/stratus/A.swift")
         let second = source(text, at: "Sources/stratus/B.swift")
         let test = source(text, at: "Tests/ATests/A.swift")

@@ -1,17 +1,18 @@
-// The engine is named in one place: above `StratusLevelDB` one file of each target may name it, and LevelDB's repair is
-// called from one file. Code that opens stores there gives their format number, so that software of an older format
+// Each engine is named in one place: above its target one file of each host may name it, and LevelDB's repair is called
+// from one file. Code that opens stores there gives their format number, so that software of an older format
 // refuses them.
 
 enum SeamRule {
-    /// Targets that may name the engine, in one file each. Targets for tests may name it anywhere.
+    /// Targets that may name an engine, in one file each. Targets for tests may name it anywhere.
     static let hosts: Set = ["stratus", "StratusKit"]
     private static let engine = "StratusLevelDB"
+    private static let engines = [engine, "StratusPostgres"]
     private static let exempt: Set = [
-        engine, "StratusTestSupport", "StratusWorkloads", "stratus-test-program",
+        "StratusTestSupport", "StratusWorkloads", "stratus-test-program",
     ]
 
     static func findings(in sources: [SwiftSource]) -> [Finding] {
-        engineNames(in: sources) + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
+        engines.flatMap { names(of: $0, in: sources) } + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
     }
 
     /// Stores that are opened, copied or repaired without a format number: the engine's default would replace it.
@@ -29,11 +30,11 @@ enum SeamRule {
         }
     }
 
-    private static func engineNames(in sources: [SwiftSource]) -> [Finding] {
+    private static func names(of engine: String, in sources: [SwiftSource]) -> [Finding] {
         var first: [String: String] = [:]
         var findings: [Finding] = []
         for source in sources.sorted(by: { $0.path < $1.path }) {
-            guard let target = source.sourceTarget, !exempt.contains(target) else { continue }
+            guard let target = source.sourceTarget, target != engine, !exempt.contains(target) else { continue }
             guard let token = source.tokens.first(where: { $0.text == engine }) else { continue }
             if !hosts.contains(target) {
                 findings.append(Finding(source.path, line: token.line, "\(target) may not name \(engine)"))

@@ -1,0 +1,105 @@
+// How a connection waits: for its socket, with a deadline, and how it gives up.
+//
+// Unsafe: the thread that cancels owns the object that libpq has made for it, and frees it. It knows nothing of the
+// connection.
+
+internal import Glibc
+internal import StratusStore
+
+/// How long a flush may take.
+enum FlushLimit {
+    case until(MonotonicTime)
+    /// Without limit, for commits. Calls the function once after ten seconds.
+    case never(noticing: (() -> Void)?)
+}
+
+/// The times at which a flush does something else than wait.
+struct FlushDeadlines {
+    enum Step {
+        case notice(() -> Void)
+        case cancel
+        case giveUp
+    }
+
+    private static let cancelSeconds = 2.0
+    private static let noticeSeconds = 10.0
+
+    private(set) var next: MonotonicTime?
+    private var notice: (() -> Void)?
+    private var isCancelled = false
+
+    init(_ limit: FlushLimit) {
+        switch limit {
+        case .until(let end): next = end
+        case .never(let notice):
+            self.notice = notice
+            if notice != nil { next = MonotonicTime.now + Self.noticeSeconds }
+        }
+    }
+
+    /// What to do now that `next` has passed.
+    mutating func pass() -> Step {
+        if let notice {
+            self.notice = nil
+            next = nil
+            return .notice(notice)
+        }
+        guard !isCancelled else { return .giveUp }
+        isCancelled = true
+        next = MonotonicTime.now + Self.cancelSeconds
+        return .cancel
+    }
+}
+
+/// Waits for sockets.
+enum SocketWait {
+    /// Returns false when the time is over.
+    static func wait(_ socket: Int32, writing: Bool, reading: Bool, until end: MonotonicTime?) -> Bool {
+        let events = (writing ? POLLOUT : 0) | (reading ? POLLIN : 0)
+        while true {
+            var request = pollfd(fd: socket, events: Int16(events), revents: 0)
+            let milliseconds = end.map { Int32(max(0, min($0.secondsLeft * 1_000, 3_600_000)).rounded(.up)) } ?? -1
+            let count = unsafe poll(&request, 1, milliseconds)
+            if count > 0 { return true }
+            // An error of `poll` itself shows when the socket is used. A signal only interrupts.
+            if count < 0, errno != EINTR { return true }
+            if let end, end.secondsLeft <= 0 { return false }
+        }
+    }
+}
+
+/// Asks the server to end the statement that a connection waits for, on a thread of its own: it opens a connection, and
+/// nothing limits how long that takes.
+enum RequestCancel {
+    @safe private final class Request {
+        let handle: Handle
+        let symbols: LibpqSymbols
+
+        init(_ handle: Handle, _ symbols: LibpqSymbols) {
+            unsafe self.handle = unsafe handle
+            self.symbols = symbols
+        }
+    }
+
+    @unsafe static func send(_ handle: Handle?, _ symbols: LibpqSymbols) {
+        guard let handle = unsafe handle else { return }
+        let request = unsafe Unmanaged.passRetained(Request(handle, symbols))
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let request = unsafe Unmanaged<Request>.fromOpaque(argument).takeRetainedValue()
+                var message = [CChar](repeating: 0, count: 256)
+                unsafe _ = request.symbols.cancel(request.handle, &message, Int32(message.count))
+                unsafe request.symbols.freeCancel(request.handle)
+                return nil
+            }, request.toOpaque())
+        if status == 0 {
+            pthread_detach(thread)
+        } else {
+            unsafe symbols.freeCancel(handle)
+            unsafe request.release()
+        }
+    }
+}

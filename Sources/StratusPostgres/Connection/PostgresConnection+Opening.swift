@@ -1,0 +1,163 @@
+// How a connection is made: the login, server by server, and the set-up, which is one trip.
+//
+// Unsafe: the arrays of C strings are valid during the call that takes them; libpq copies what it keeps.
+
+internal import Glibc
+internal import StratusStore
+
+extension PostgresConnection {
+    /// Connects to the first server of the address that takes writes, and sets the connection up. `schema` and all else
+    /// that it needs are in the address.
+    ///
+    /// Throws the error of the first server that answered, or of the last one.
+    static func open(
+        _ info: ConnectionInfo, as role: ConnectionRole, until deadline: MonotonicTime, library: Libpq
+    ) throws(ServerError) -> PostgresConnection {
+        var last = ServerError.deadline
+        for endpoint in info.endpoints {
+            do throws(ServerError) {
+                let limit = min(deadline, MonotonicTime.now + info.connectSeconds)
+                let connection = try connect(info, endpoint, until: limit, library)
+                try connection.setUp(as: role, until: limit)
+                return connection
+            } catch {
+                // Another server would refuse the role, too; and a pooler is an error of the configuration.
+                guard error.isWorthRetrying else { throw error }
+                last = error
+            }
+        }
+        throw last
+    }
+
+    /// libpq tries all servers of an address itself, but has no time-outs while it does not block.
+    private static func connect(
+        _ info: ConnectionInfo, _ endpoint: ConnectionInfo.Endpoint, until end: MonotonicTime, _ library: Libpq
+    ) throws(ServerError) -> PostgresConnection {
+        let symbols = library.symbols
+        let started = unsafe CStrings.with(parameters(info, endpoint)) { keywords, values in
+            unsafe symbols.connectStartParams(keywords, values, 1)
+        }
+        guard let handle = unsafe started else { throw .lost("libpq has no memory.") }
+        let connection = unsafe PostgresConnection(handle, info, library)
+        var polling = PollingStatus.writing
+        while polling != .ok {
+            let socket = unsafe symbols.socket(handle)
+            let isWriting = polling == .writing
+            if socket >= 0, polling != .failed {
+                guard SocketWait.wait(socket, writing: isWriting, reading: !isWriting, until: end) else {
+                    throw connection.broken(.deadline)
+                }
+            }
+            polling = PollingStatus(rawValue: unsafe symbols.connectPoll(handle)) ?? .failed
+            if polling == .failed { throw connection.broken(ServerError(connectionMessage: connection.lastMessage)) }
+        }
+        guard unsafe symbols.setNonBlocking(handle, 1) == 0, unsafe symbols.enterPipelineMode(handle) == 1 else {
+            throw connection.broken(.lost(connection.lastMessage))
+        }
+        return connection
+    }
+
+    /// Keywords and values, of which later ones win. The address is expanded where `dbname` is.
+    private static func parameters(
+        _ info: ConnectionInfo, _ endpoint: ConnectionInfo.Endpoint
+    ) -> [(keyword: String, value: String)] {
+        var parameters = [
+            ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "15000"),
+            ("dbname", info.libpqText),
+            ("target_session_attrs", "read-write"), ("client_encoding", "UTF8"),
+            ("fallback_application_name", "stratus"),
+        ]
+        if let host = endpoint.host { parameters.append(("host", host)) }
+        if let address = endpoint.address { parameters.append(("hostaddr", address)) }
+        if let port = endpoint.port { parameters.append(("port", port)) }
+        return parameters
+    }
+
+    /// One trip: who the server is, our settings, the fence, and all statements.
+    private func setUp(as role: ConnectionRole, until end: MonotonicTime) throws(ServerError) {
+        try send(text: SetUp.identity.sql, named: SetUp.identity.name)
+        try send(text: SetUp.settings.sql, named: SetUp.settings.name, SetUp.parameters(schema: info.schema))
+        // The isolation of the next segment is what was just set: the generation must be read after the fence.
+        try sync()
+        if case .writer = role {
+            var fence = StatementParameters()
+            fence.add(SetUp.fenceClass)
+            try send(text: SetUp.fence.sql, named: SetUp.fence.name, fence)
+            try send(text: SetUp.generation.sql, named: SetUp.generation.name)
+            try sync()
+        }
+        if case .plain = role {
+        } else {
+            for statement in Statement.allCases { try prepare(statement) }
+            try sync()
+        }
+        let outcomes = try flush(.until(end))
+        var results: [QueryResult] = []
+        for outcome in outcomes {
+            switch outcome {
+            case .answer(let result): results.append(result)
+            case .failure(let error): throw broken(error)
+            case .skipped: break
+            }
+        }
+        do {
+            try check(results[0])
+            if case .writer = role, results[3].rowCount == 1 { generation = try results[3].integer(0, 0) }
+        } catch let error as ServerError {
+            throw broken(error)
+        } catch {
+            throw broken(.misplacedAnswer("\(error)"))
+        }
+    }
+
+    private func check(_ identity: QueryResult) throws {
+        serverVersion = Int(try identity.integer(0, SetUp.Column.version.rawValue, as: Int64.self))
+        let isReadOnly = try identity.truth(0, SetUp.Column.isReadOnly.rawValue)
+        if try identity.truth(0, SetUp.Column.isInRecovery.rawValue) || isReadOnly {
+            throw ServerError(origin: .server, severity: .error, state: SQLState("25006"))
+        }
+        let processID = try identity.integer(0, SetUp.Column.processID.rawValue, as: Int64.self)
+        let isDirect = unsafe processID == Int64(symbols.backendPID(handle))
+        if try identity.truth(0, SetUp.Column.isPostgreSQL.rawValue), !isDirect {
+            throw ServerError(origin: .pooler)
+        }
+    }
+}
+
+/// Arrays of C strings.
+private enum CStrings {
+    /// Calls `body` with keywords and values, which end with null.
+    static func with<Result>(
+        _ pairs: [(keyword: String, value: String)],
+        _ body: (LibpqSymbols.Texts, LibpqSymbols.Texts) -> Result
+    ) -> Result {
+        let copies = unsafe pairs.map { unsafe (strdup($0.keyword), strdup($0.value)) }
+        defer {
+            unsafe copies.forEach { copy in
+                unsafe free(copy.0)
+                unsafe free(copy.1)
+            }
+        }
+        let keywords: [CString?] = unsafe copies.map { unsafe $0.0.map { unsafe CString($0) } } + [nil]
+        let values: [CString?] = unsafe copies.map { unsafe $0.1.map { unsafe CString($0) } } + [nil]
+        return unsafe body(keywords, values)
+    }
+}
+
+extension ServerError {
+    /// The error of a connection that failed. libpq returns the server's code only in its verbose message, between the
+    /// severity and the text: two spaces, five characters, a colon.
+    init(connectionMessage message: String) {
+        let firstLines = message.split(separator: "\nLOCATION:", maxSplits: 1).first.map(String.init) ?? message
+        let bytes = [UInt8](message.utf8)
+        let states = bytes.indices.dropLast(8).lazy.compactMap { start -> SQLState? in
+            guard bytes[start...].starts(with: [0x3A, 0x20, 0x20]), bytes[start + 8] == 0x3A else { return nil }
+            return SQLState(String(decoding: bytes[(start + 3)..<(start + 8)], as: UTF8.self))
+        }
+        let state = states.first
+        self.init(
+            origin: state == nil ? .connection : .server, severity: state == nil ? nil : .fatal, state: state,
+            message: firstLines.split(separator: "\n").joined(separator: " "))
+    }
+}

@@ -1,0 +1,158 @@
+// All SQL that runs while a store is open. A connection prepares the statements when it is opened.
+//
+// Invariants:
+//   1. Statements that write several rows get them in the order of their keys, so two transactions lock in one order.
+//   2. Reads are index scans for every plan that a generic plan can be (tested): another scan would lock the table.
+//   3. A name or a text never becomes a part of SQL. Only a schema's name does, which `ConnectionInfo` has checked.
+
+/// A prepared statement. The raw value is its name on the server.
+enum Statement: String, CaseIterable, Sendable {
+    /// The read and write transactions of requests.
+    case beginWrite = "begin_write"
+    /// A snapshot for a page.
+    case beginPage = "begin_page"
+    /// A snapshot in the serial order of transactions, which no conflict ends.
+    case beginWhole = "begin_whole"
+    /// The host's generation and holder, and the server's time in milliseconds.
+    case lease
+    /// The value of a key.
+    case getOne = "get_one"
+    /// The entries of several keys, in no order.
+    case get
+    /// The first entries of a range.
+    case up
+    /// The last entries of a range, backwards.
+    case down
+    /// Writes entries: their keys, their values.
+    case put
+    case delete
+    /// Notes that the transaction with this identity happened, if it does.
+    case receipt
+    /// Asks whether a transaction happened, and makes sure that it cannot happen any longer if it has not.
+    case settle
+    case commit
+    case rollback
+    /// Takes and releases the lock of a lane.
+    case lock
+    case unlock
+
+    /// The server's time in milliseconds.
+    private static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::int8"
+
+    var sql: String {
+        switch self {
+        case .beginWrite: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE"
+        case .beginPage: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        case .beginWhole: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE"
+        case .lease: "SELECT generation, holder, \(Self.now) FROM stratus_host WHERE id = 1"
+        case .getOne: "SELECT v FROM stratus_entries WHERE k = $1"
+        case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[])"
+        case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3"
+        case .down: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k DESC LIMIT $3"
+        case .put:
+            "INSERT INTO stratus_entries (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[]) "
+                + "ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+        case .delete: "DELETE FROM stratus_entries WHERE k = ANY($1::bytea[])"
+        case .receipt: "INSERT INTO stratus_receipts (id, written_by) VALUES ($1, 1)"
+        case .settle:
+            "INSERT INTO stratus_receipts (id, written_by) VALUES ($1, 0) "
+                + "ON CONFLICT (id) DO UPDATE SET asked = stratus_receipts.asked + 1 RETURNING written_by, \(Self.now)"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+        case .lock: "SELECT pg_advisory_lock($1::int8)"
+        case .unlock: "SELECT pg_advisory_unlock($1::int8)"
+        }
+    }
+
+    var parameterCount: Int {
+        switch self {
+        case .beginWrite, .beginPage, .beginWhole, .lease, .commit, .rollback: 0
+        case .getOne, .get, .delete, .receipt, .settle, .lock, .unlock: 1
+        case .put: 2
+        case .up, .down: 3
+        }
+    }
+}
+
+/// What a step of a pipeline does, for errors.
+enum StatementLabel: Hashable, Sendable, CustomStringConvertible {
+    case run(Statement)
+    case prepare(Statement)
+    /// A text that is not prepared, by a name that says what it is for.
+    case text(String)
+
+    var description: String {
+        switch self {
+        case .run(let statement): statement.rawValue
+        case .prepare(let statement): "prepare \(statement.rawValue)"
+        case .text(let name): name
+        }
+    }
+}
+
+/// What a new connection asks and sets, before its statements are prepared.
+enum SetUp {
+    /// A statement that runs once.
+    struct Query: Sendable {
+        let name: String
+        let sql: String
+    }
+
+    /// The columns of `identity`.
+    enum Column: Int {
+        case processID, version, isInRecovery, isReadOnly, isPostgreSQL
+    }
+
+    /// YugabyteDB puts its own version behind PostgreSQL's, CockroachDB does not name PostgreSQL.
+    static let identity = Query(
+        name: "identity",
+        sql: """
+            SELECT pg_backend_pid()::int8, current_setting('server_version_num')::int8, pg_is_in_recovery(),
+                current_setting('transaction_read_only') = 'on',
+                version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
+            """)
+
+    static let settings = Query(
+        name: "settings", sql: "SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) AS s(n, v)")
+
+    /// Fences a writing connection: a host that takes the store over waits until no connection of the old one has it.
+    static let fence = Query(
+        name: "fence", sql: "SELECT pg_advisory_lock_shared($1::int4, hashtext(current_schema()))")
+
+    /// The generation that this connection writes for. Read after the fence.
+    static let generation = Query(name: "generation", sql: "SELECT generation, holder FROM stratus_host WHERE id = 1")
+
+    /// The first number of the fence's lock; the second names the schema. Lanes use locks of one number, which are
+    /// others.
+    static let fenceClass: Int32 = 0x5354_5241
+
+    /// The settings of every connection. Small tables would be scanned as a whole, and locked so; an adapted plan might
+    /// be such a scan. `synchronous_commit` is the database's own.
+    static func parameters(schema: String?) -> StatementParameters {
+        var settings = [
+            ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
+            ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", "5s"),
+            ("idle_in_transaction_session_timeout", "30s"), ("statement_timeout", "0"),
+            ("client_connection_check_interval", "10s"), ("timezone", "UTC"), ("client_min_messages", "warning"),
+            ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "off"),
+        ]
+        if let schema { settings.append(("search_path", schema)) }
+        var parameters = StatementParameters()
+        parameters.add(array: settings.map(\.0))
+        parameters.add(array: settings.map(\.1))
+        return parameters
+    }
+}
+
+/// Numbers of advisory locks.
+enum AdvisoryLock {
+    /// The lock of a lane: FNV-1a of the schema's and the lane's name. Two lanes with one number only wait for each
+    /// other.
+    static func number(schema: String?, lane: [UInt8]) -> Int64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in [UInt8]((schema ?? "").utf8) + [0] + lane {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+        }
+        return Int64(bitPattern: hash)
+    }
+}
