@@ -63,7 +63,7 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 
 .PHONY: postgres
 postgres: bootstrap ## Runs the tests of the store on PostgreSQL alone, with a server of their own
-	scripts/postgres run -- env $(TEST) --filter '$(if $(FILTER),$(FILTER),StratusPostgresTests)'
+	scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),StratusPostgresTests)'
 
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift

@@ -91,8 +91,8 @@ let package = Package(
         support(
             "StratusTestSupport",
             dependencies: [
-                "StratusModel", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords", "CChildProcess",
-                "CLevelDBFaults", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "StratusModel", "StratusStore", "StratusLevelDB", "StratusPostgres", "StratusLayout", "StratusRecords",
+                "CChildProcess", "CLevelDBFaults", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         // People who share, what they do, and what each of them may see.
         support(
@@ -116,7 +116,7 @@ let package = Package(
             name: "stratus-test-program",
             dependencies: [
                 "StratusTestSupport", "StratusWorkloads", "StratusKit", "StratusCloud", "StratusRecords",
-                "StratusLevelDB", "StratusStore", "StratusModel", "CCounters",
+                "StratusLevelDB", "StratusPostgres", "StratusStore", "StratusModel", "CCounters",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Support/stratus-test-program",
@@ -143,7 +143,8 @@ let package = Package(
             ]),
         // Without a server (scripts/postgres run) one line says what was not tested.
         .testTarget(
-            name: "StratusPostgresTests", dependencies: ["StratusPostgres", "StratusStore", "StratusTestSupport"]),
+            name: "StratusPostgresTests",
+            dependencies: ["StratusPostgres", "StratusStore", "StratusTestSupport", "stratus-test-program"]),
         .testTarget(
             name: "StratusCloudTests",
             dependencies: [

@@ -1,10 +1,24 @@
-// The tables of a store.
+// The tables of a store: what they are, how they are created, and whether a role may use them.
 //
 // Receipts, the host's lease, its beats and contents have tables of their own: in the table of entries they would be a
 // part of every snapshot of records, and neighbours of records conflict.
+//
+// Invariants:
+//   1. Tables are created in one transaction, under a lock, so two hosts that open an empty database at once get one
+//      store.
+//   2. A store is where `stratus_host` is: that table is created last and has the number of the layout of tables.
+
+internal import StratusStore
 
 /// The tables that a store needs, as SQL.
 enum Schema {
+    /// The layout of the tables. The layout of entries has its own number, in an entry.
+    static let version: Int32 = 1
+
+    static let tableNames = [
+        "stratus_entries", "stratus_receipts", "stratus_host", "stratus_beats", "stratus_contents",
+    ]
+
     /// The statements that create the tables, in their order. They run in one transaction.
     static let tables = [
         // YugabyteDB hashes a primary key unless it is ascending; PostgreSQL has no such word there.
@@ -15,10 +29,6 @@ enum Schema {
         """,
         // For upkeep, which removes old receipts.
         "CREATE INDEX ON stratus_receipts (at)",
-        """
-        CREATE TABLE stratus_host (id smallint PRIMARY KEY CHECK (id = 1), schema_version integer NOT NULL,
-            generation bigint NOT NULL, holder bytea, name text NOT NULL DEFAULT '', pid integer NOT NULL DEFAULT 0)
-        """,
         "CREATE TABLE stratus_beats (holder bytea PRIMARY KEY, beat bigint NOT NULL) WITH (fillfactor = 50)",
         """
         CREATE TABLE stratus_contents (name bytea, part integer, data bytea NOT NULL, PRIMARY KEY (name, part))
@@ -28,5 +38,128 @@ enum Schema {
         ALTER TABLE stratus_entries
             SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05)
         """,
+        """
+        CREATE TABLE stratus_host (id smallint PRIMARY KEY CHECK (id = 1), schema_version integer NOT NULL,
+            generation bigint NOT NULL, holder bytea, name text NOT NULL DEFAULT '', pid integer NOT NULL DEFAULT 0)
+        """,
     ]
+
+    static let firstHostRow =
+        "INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, \(version), 0)"
+
+    /// What stands in a database.
+    enum State: Equatable {
+        case absent
+        /// The tables are there. Names the first that the role may not read, and not write.
+        case present(version: Int32, unreadable: String?, unwritable: String?)
+    }
+
+    /// Looks for the tables in the schema that the connection uses.
+    static func look(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> State {
+        let found = try connection.run([hostTableExists], until: deadline)[0]
+        guard try found.truth(0, 0) else { return .absent }
+        let rights = try connection.run([privileges], until: deadline)[0]
+        var unreadable: String?
+        var unwritable: String?
+        for row in 0..<rights.rowCount {
+            let name = try rights.text(row, 0)
+            // A table that is missing has no privileges: they are null.
+            guard try rights.bytes(row, 1) != nil else { throw incomplete(name) }
+            if try !rights.truth(row, 1) { unreadable = unreadable ?? name }
+            if try !rights.truth(row, 2) { unwritable = unwritable ?? name }
+        }
+        if unreadable != nil { return .present(version: version, unreadable: unreadable, unwritable: unwritable) }
+        let row = try connection.run([number], until: deadline)[0]
+        guard row.rowCount == 1 else { throw incomplete("stratus_host") }
+        return .present(version: try row.integer(0, 0), unreadable: nil, unwritable: unwritable)
+    }
+
+    /// Creates the schema that the address names, and the tables, if there is no store. Gives a role what a host needs.
+    /// Returns whether the store is new. After an error the connection is of no use.
+    static func create(
+        on connection: PostgresConnection, grantingTo role: String?, until deadline: MonotonicTime
+    ) throws -> Bool {
+        _ = try connection.run([begin, creationLock], until: deadline)
+        if let schema = connection.info.schema {
+            let exists = SetUp.Query(
+                name: "look for the schema", sql: "SELECT to_regnamespace('\(schema)') IS NOT NULL")
+            if try !connection.run([exists], until: deadline)[0].truth(0, 0) {
+                let create = SetUp.Query(name: "create the schema", sql: "CREATE SCHEMA \(schema)")
+                _ = try connection.run([create], until: deadline)
+            }
+        }
+        let isNew = try !connection.run([hostTableExists], until: deadline)[0].truth(0, 0)
+        if isNew {
+            let steps = (tables + [firstHostRow]).map { SetUp.Query(name: "create the tables", sql: $0) }
+            _ = try connection.run(steps, until: deadline)
+        }
+        if let role {
+            var parameters = StatementParameters()
+            parameters.add(role)
+            // The server quotes the name.
+            try connection.send(text: grantTexts, named: "quote the role", parameters)
+            let texts = try connection.answers(until: deadline)[0]
+            let grants = try [0, 1].map { SetUp.Query(name: "grant", sql: try texts.text(0, $0)) }
+            _ = try connection.run(grants, until: deadline)
+        }
+        _ = try connection.run([SetUp.Query(name: "commit", sql: "COMMIT")], until: deadline)
+        return isNew
+    }
+
+    private static let hostTableExists = SetUp.Query(
+        name: "look for the store", sql: "SELECT to_regclass('stratus_host') IS NOT NULL")
+
+    private static let number = SetUp.Query(
+        name: "read the layout's number", sql: "SELECT schema_version FROM stratus_host WHERE id = 1")
+
+    private static let begin = SetUp.Query(name: "begin", sql: "BEGIN")
+
+    /// The lock is the database's, not the schema's: several hosts may create one schema.
+    private static let creationLock = SetUp.Query(
+        name: "lock the creation", sql: "SELECT pg_advisory_xact_lock(\(SetUp.fenceClass + 1), 0)")
+
+    private static var privileges: SetUp.Query {
+        let names = tableNames.map { "'\($0)'" }.joined(separator: ", ")
+        return SetUp.Query(
+            name: "read the privileges",
+            sql: """
+                SELECT name, has_table_privilege(id, 'SELECT'),
+                    has_table_privilege(id, 'INSERT') AND has_table_privilege(id, 'UPDATE')
+                        AND has_table_privilege(id, 'DELETE')
+                    FROM (SELECT name, to_regclass(name)::oid AS id FROM unnest(ARRAY[\(names)]) AS n(name)) AS t
+                """)
+    }
+
+    /// TRUNCATE is for emptying a store.
+    private static var grantTexts: String {
+        """
+        SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON \(tableNames.joined(separator: ", ")) TO %I',
+            $1::text), format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), $1::text)
+        """
+    }
+
+    private static func incomplete(_ table: String) -> StoreError {
+        StoreError(
+            .notAStore, "The tables of the store are not complete: restore them from a backup.", ["table": table])
+    }
+}
+
+extension PostgresConnection {
+    /// Runs texts in one segment. Throws the first error.
+    func run(_ queries: [SetUp.Query], until deadline: MonotonicTime) throws -> [QueryResult] {
+        for query in queries { try send(text: query.sql, named: query.name) }
+        return try answers(until: deadline)
+    }
+
+    /// Ends the segment, and returns the results of its statements. Throws the first error.
+    func answers(until deadline: MonotonicTime) throws -> [QueryResult] {
+        try sync()
+        return try flush(.until(deadline)).map { outcome in
+            switch outcome {
+            case .answer(let result): return result
+            case .failure(let error): throw error
+            case .skipped: throw ServerError.misplacedAnswer("a statement without an answer")
+            }
+        }
+    }
 }

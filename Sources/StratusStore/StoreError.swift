@@ -38,6 +38,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case commitDropped
         /// The store's directory is not held, but reached by its path. A notice: nothing has failed.
         case reachedByPath
+        /// A setting of the server costs speed or safety. A notice: nothing has failed.
+        case serverSetting
         /// The operating system failed a request for another reason.
         case inputOutput
         /// The zone does not exist.

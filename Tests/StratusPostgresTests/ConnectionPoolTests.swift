@@ -98,12 +98,25 @@ private final class FakeServer: Sendable {
     func nested() throws {
         let pool = FakeServer().pool(1)
         let outer = try pool.lend(until: Self.soon)
-        let inner = try pool.lend(until: Self.soon)
+        let inner = try pool.lend(until: Self.soon, isNested: true)
         #expect(outer !== inner)
-        let error = #expect(throws: StoreError.self) { try pool.lend(until: .now + 0.01) }
+        let error = #expect(throws: StoreError.self) { try pool.lend(until: .now + 0.01, isNested: true) }
         #expect(error?.code == .unavailable)
         pool.giveBack(inner)
         pool.giveBack(outer)
+        pool.close()
+    }
+
+    @Test("a further connection that came back is lent to nested callers only")
+    func nestedOnly() throws {
+        let pool = FakeServer().pool(1)
+        let outer = try pool.lend(until: Self.soon)
+        pool.giveBack(try pool.lend(until: Self.soon, isNested: true))
+        let error = #expect(throws: StoreError.self) { try pool.lend(until: .now + 0.01) }
+        #expect(error?.code == .unavailable)
+        pool.giveBack(try pool.lend(until: Self.soon, isNested: true))
+        pool.giveBack(outer)
+        pool.giveBack(try pool.lend(until: Self.soon))
         pool.close()
     }
 
@@ -235,7 +248,7 @@ private final class FakeServer: Sendable {
             Issue.record("no cancel at the deadline")
             return
         }
-        #expect(deadlines.next.map { $0.secondsLeft > 1 } == true)
+        #expect(deadlines.next.secondsLeft > 1)
         guard case .giveUp = deadlines.pass() else {
             Issue.record("the flush goes on after the second deadline")
             return
@@ -244,12 +257,18 @@ private final class FakeServer: Sendable {
 
     @Test("a commit is noticed once when it takes long, and never cancelled")
     func commits() {
-        var deadlines = FlushDeadlines(.never(noticing: {}))
+        let end = MonotonicTime.now + 60
+        var deadlines = FlushDeadlines(.patient(end, noticing: {}))
+        #expect(deadlines.next < end)
         guard case .notice = deadlines.pass() else {
             Issue.record("no notice")
             return
         }
-        #expect(deadlines.next == nil)
-        #expect(FlushDeadlines(.never(noticing: nil)).next == nil)
+        #expect(deadlines.next == end)
+        guard case .giveUp = deadlines.pass() else {
+            Issue.record("a commit was cancelled, or waits longer than its caller")
+            return
+        }
+        #expect(FlushDeadlines(.patient(end)).next == end)
     }
 }

@@ -147,7 +147,7 @@ import Testing
             let first = try connection.answers()
             #expect(first.count == 5)
             #expect(try first[2].integer(0, 0, as: Int64.self) == 7)
-            #expect(try first[2].bytes(0, 1) == nil)
+            #expect(try first[2].text(0, 1).isEmpty)
             #expect(try Set((0..<first[4].rowCount).map { try first[4].bytes($0, 0) }) == [[1], [2]])
             try connection.send(.commit)
             try connection.sync()
@@ -309,7 +309,7 @@ import Testing
         try connection.sync()
         try connection.lock(.unlock, 9)
         try connection.sync()
-        let outcomes = try connection.flush(.never(noticing: nil))
+        let outcomes = try connection.flush(.patient(TestServer.soon))
         if let error = outcomes.compactMap(\.error).first {
             guard error.errorClass == .again else { throw error }
             connection.finishInBackground(.rollback)

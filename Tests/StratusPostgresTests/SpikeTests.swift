@@ -112,7 +112,7 @@ import Testing
             try connection.send(.receipt, identity)
             try connection.send(.commit)
             try connection.sync()
-            let outcomes = try connection.flush(.never(noticing: nil))
+            let outcomes = try connection.flush(.patient(TestServer.soon))
             #expect(outcomes[2].error?.state == SQLState("23505"))
             #expect(outcomes[2].error?.errorClass == .again)
             #expect(outcomes[3].isSkipped)
@@ -163,7 +163,7 @@ import Testing
             let error = #expect(throws: ServerError.self) {
                 try connection.send(.commit)
                 try connection.sync()
-                _ = try connection.flush(.never(noticing: nil))
+                _ = try connection.flush(.patient(TestServer.soon))
             }
             #expect(error?.endsConnection == true)
             #expect(error?.errorClass == .reconnect)
@@ -187,7 +187,7 @@ import Testing
                 text: "SELECT pg_sleep(0.2), pg_terminate_backend(\(processID))", named: "terminate")
             try other.sync()
             other.finishInBackground(.rollback)
-            let error = #expect(throws: ServerError.self) { _ = try connection.flush(.never(noticing: nil)) }
+            let error = #expect(throws: ServerError.self) { _ = try connection.flush(.patient(TestServer.soon)) }
             #expect(error?.severity == .fatal)
             #expect(error?.state == SQLState("57P01"))
             #expect(error?.errorClass == .reconnect)
@@ -216,7 +216,7 @@ import Testing
             close(pair[1])
             unsafe _ = dup2(pair[0], connection.symbols.socket(connection.handle))
             close(pair[0])
-            let error = #expect(throws: ServerError.self) { _ = try connection.flush(.never(noticing: nil)) }
+            let error = #expect(throws: ServerError.self) { _ = try connection.flush(.patient(TestServer.soon)) }
             #expect(error?.origin == .connection)
             #expect(error?.state == nil)
             #expect(error?.errorClass == .reconnect)
@@ -258,7 +258,8 @@ import Testing
         }
     }
 
-    /// Reads and writes as a save does, with a range, an absent key and a receipt. Returns false after a conflict.
+    /// Reads and writes as a save does, with a range, a key that is absent and a receipt. Returns false after a
+    /// conflict.
     private static func write(
         _ turn: Int, below prefix: UInt8, by thread: Int, _ connection: PostgresConnection
     ) throws -> Bool {
@@ -279,7 +280,7 @@ import Testing
         try connection.send(.receipt, identity)
         try connection.send(.commit)
         try connection.sync()
-        let outcomes = try connection.flush(.never(noticing: nil))
+        let outcomes = try connection.flush(.patient(TestServer.soon))
         guard let error = outcomes.compactMap(\.error).first else { return true }
         guard error.errorClass == .again else { throw error }
         connection.finishInBackground(.rollback)

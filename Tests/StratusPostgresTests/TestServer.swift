@@ -1,6 +1,5 @@
 // The server of the tests, which `scripts/postgres run` starts. Without it one line says what was not tested.
 
-import FoundationEssentials
 import StratusStore
 import StratusTestSupport
 
@@ -8,11 +7,7 @@ import StratusTestSupport
 
 enum TestServer {
     /// The address of the server; nil if there is none.
-    static let address: String? = {
-        let address = ProcessInfo.processInfo.environment["STRATUS_POSTGRES_URL"]
-        if address == nil { print("No PostgreSQL (scripts/postgres run): connections to a server were not tested.") }
-        return address
-    }()
+    static var address: String? { PostgresTestStore.serverAddress }
 
     static var isThere: Bool { address != nil }
 

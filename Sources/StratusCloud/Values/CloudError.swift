@@ -194,7 +194,7 @@ extension CloudError {
             self.init(
                 .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
                 error.fields, cause: cause)
-        case .corruption, .notAStore, .newerFormat, .commitDropped, .reachedByPath:
+        case .corruption, .notAStore, .newerFormat, .commitDropped, .reachedByPath, .serverSetting:
             self.init(
                 .internalError, "The store is damaged or has another format. The host must check it.", cause: cause)
         }

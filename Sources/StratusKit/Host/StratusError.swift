@@ -69,7 +69,7 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
             case .reopening, .snapshotEnded: self = .unavailable
             case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
                 .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge,
-                .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
+                .commitDropped, .reachedByPath, .serverSetting, .hierarchyTooDeep, .expired, .rebuilding:
                 self.init(code.rawValue)
             }
         }

@@ -1,8 +1,8 @@
-// The connections of a store: lent to one thread at a time, bounded, and opened again after a failure.
+// The connections of a store: lent to one caller at a time, bounded, and opened again after a failure.
 //
 // Invariants:
-//   1. There are never more than `PoolLimits.connectionCount` connections, and `nestedCount` further ones for threads
-//      that hold one already: such a thread would otherwise wait for itself.
+//   1. There are never more than `PoolLimits.connectionCount` connections, and `nestedCount` further ones for callers
+//      inside of a call that has one already, perhaps by another thread: they would otherwise wait for themselves.
 //   2. Callers get connections in the order in which they began to wait; nested ones before the others.
 //   3. While connections fail, one caller at a time tries to open one, after a pause. The others wait for its result.
 //   4. Waits block the caller's thread by a condition variable, and nothing else. No connection is opened, checked or
@@ -13,7 +13,7 @@ internal import StratusStore
 /// How many connections a store has, and for how long.
 package struct PoolLimits: Hashable, Sendable {
     package var connectionCount = 16
-    /// Further connections, for reads inside of a read or a transaction.
+    /// Further connections, for reads inside of a read or a transaction, and for asking what became of a commit.
     package var nestedCount = 4
     /// Idle connections that stay open.
     package var idleCount = 2
@@ -34,18 +34,23 @@ protocol PooledConnection: AnyObject, Sendable {
 extension PostgresConnection: PooledConnection {}
 
 extension ConnectionPool where Connection == PostgresConnection {
-    /// A pool of connections to an address.
+    /// A pool of connections to an address. A connection for which `refusal` has an error is closed.
     convenience init(
         to info: ConnectionInfo, as role: ConnectionRole, limits: PoolLimits, library: Libpq,
-        jitter: @escaping @Sendable () -> Double
+        jitter: @escaping @Sendable () -> Double,
+        refusal: @escaping @Sendable (PostgresConnection) -> StoreError? = { _ in nil }
     ) {
         self.init(limits: limits, jitter: jitter) { deadline throws(OpeningFailure) in
+            let connection: PostgresConnection
             do throws(ServerError) {
-                return try PostgresConnection.open(info, as: role, until: deadline, library: library)
+                connection = try PostgresConnection.open(info, as: role, until: deadline, library: library)
             } catch {
                 throw OpeningFailure(
                     error: error.storeError(["server": info.description]), isWorthRetrying: error.isWorthRetrying)
             }
+            guard let error = refusal(connection) else { return connection }
+            connection.close()
+            throw OpeningFailure(error: error, isWorthRetrying: false)
         }
     }
 }
@@ -90,8 +95,6 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
     private let changed = Condition()
     private var idle: [Idle] = []
     private var waiters: [Waiter] = []
-    /// How many connections each thread has.
-    private var holders: [ThreadIdentity: Int] = [:]
     /// Lent, idle and being opened.
     private var count = 0
     private var failures = 0
@@ -117,15 +120,14 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
     /// How many connections there are, idle ones included.
     var connectionCount: Int { monitor.withLock { count } }
 
-    /// A connection for this thread, which returns it with `giveBack`.
+    /// A connection for the caller, which returns it with `giveBack`. A nested caller is inside of another call.
     ///
     /// Throws `.closed`; `.unavailable` after the deadline, with the reason of the last failure; and at once what no
     /// later attempt repairs, such as a wrong password.
-    func lend(until deadline: MonotonicTime) throws -> Connection {
-        let thread = ThreadIdentity.current
+    func lend(until deadline: MonotonicTime, isNested: Bool = false) throws -> Connection {
         monitor.lock()
         defer { monitor.unlock() }
-        let waiter = Waiter(isNested: holders[thread, default: 0] > 0)
+        let waiter = Waiter(isNested: isNested)
         enqueue(waiter, first: false)
         while true {
             if isClosed {
@@ -135,11 +137,11 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
             switch step(of: waiter, until: deadline) {
             case .use(let connection):
                 leave(waiter)
-                if let connection = checked(connection) { return lent(connection, to: thread) }
+                if let connection = checked(connection) { return connection }
                 enqueue(waiter, first: true)
             case .open:
                 leave(waiter)
-                if let connection = try opened(until: deadline) { return lent(connection, to: thread) }
+                if let connection = try opened(until: deadline) { return connection }
                 enqueue(waiter, first: true)
             case .wait(let time):
                 guard deadline > .now else {
@@ -151,15 +153,12 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
         }
     }
 
-    /// Takes a connection back from this thread. A broken one is closed.
+    /// Takes a connection back. A broken one is closed.
     func giveBack(_ connection: Connection) {
         let isUsable = !connection.isBroken
         let now = MonotonicTime.now
         var closing: [Connection] = []
         monitor.withLock {
-            let thread = ThreadIdentity.current
-            let left = holders[thread, default: 1] - 1
-            holders[thread] = left > 0 ? left : nil
             if isUsable, !isClosed {
                 idle.append(Idle(connection: connection, since: now))
                 closing = surplus(at: now)
@@ -195,9 +194,12 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
 
     private func step(of waiter: Waiter, until deadline: MonotonicTime) -> Step {
         guard waiters.first === waiter else { return .wait(until: deadline) }
-        if let newest = idle.popLast() { return .use(newest.connection) }
+        // A further connection that is idle again is for nested callers only: those they are inside of may hold all
+        // others.
         let limit = limits.connectionCount + (waiter.isNested ? limits.nestedCount : 0)
-        guard count < limit, !isTrying else { return .wait(until: deadline) }
+        guard count - idle.count < limit else { return .wait(until: deadline) }
+        if let newest = idle.popLast() { return .use(newest.connection) }
+        guard !isTrying else { return .wait(until: deadline) }
         guard failures == 0 || nextAttempt <= .now else { return .wait(until: nextAttempt) }
         count += 1
         isTrying = failures > 0
@@ -256,11 +258,6 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
             nextAttempt = MonotonicTime.now + longest * jitter()
             return nil
         }
-    }
-
-    private func lent(_ connection: Connection, to thread: ThreadIdentity) -> Connection {
-        holders[thread, default: 0] += 1
-        return connection
     }
 
     /// Takes out idle connections above the number that stays, oldest first.

@@ -8,9 +8,11 @@ internal import StratusStore
 
 /// How long a flush may take.
 enum FlushLimit {
+    /// At the time the statement is cancelled, and soon afterwards the connection is given up.
     case until(MonotonicTime)
-    /// Without limit, for commits. Calls the function once after ten seconds.
-    case never(noticing: (() -> Void)?)
+    /// At the time the connection is given up, and nothing is cancelled: for commits. Calls the function once after ten
+    /// seconds.
+    case patient(MonotonicTime, noticing: (() -> Void)? = nil)
 }
 
 /// The times at which a flush does something else than wait.
@@ -24,24 +26,32 @@ struct FlushDeadlines {
     private static let cancelSeconds = 2.0
     private static let noticeSeconds = 10.0
 
-    private(set) var next: MonotonicTime?
+    private(set) var next: MonotonicTime
+    /// When a patient flush ends.
+    private let end: MonotonicTime
     private var notice: (() -> Void)?
-    private var isCancelled = false
+    /// Whether nothing is cancelled, or was already.
+    private var isCancelled: Bool
 
     init(_ limit: FlushLimit) {
         switch limit {
-        case .until(let end): next = end
-        case .never(let notice):
+        case .until(let end):
+            self.end = end
+            next = end
+            isCancelled = false
+        case .patient(let end, let notice):
+            self.end = end
             self.notice = notice
-            if notice != nil { next = MonotonicTime.now + Self.noticeSeconds }
+            next = notice == nil ? end : min(end, MonotonicTime.now + Self.noticeSeconds)
+            isCancelled = true
         }
     }
 
     /// What to do now that `next` has passed.
     mutating func pass() -> Step {
-        if let notice {
+        if let notice, end > .now {
             self.notice = nil
-            next = nil
+            next = end
             return .notice(notice)
         }
         guard !isCancelled else { return .giveUp }
@@ -71,7 +81,7 @@ enum SocketWait {
 /// Asks the server to end the statement that a connection waits for, on a thread of its own: it opens a connection, and
 /// nothing limits how long that takes.
 enum RequestCancel {
-    @safe private final class Request {
+    @safe private final class Request: @unchecked Sendable {  // because only the thread that cancels uses it
         let handle: Handle
         let symbols: LibpqSymbols
 
@@ -79,27 +89,16 @@ enum RequestCancel {
             unsafe self.handle = unsafe handle
             self.symbols = symbols
         }
+
+        deinit { unsafe symbols.freeCancel(handle) }
     }
 
     @unsafe static func send(_ handle: Handle?, _ symbols: LibpqSymbols) {
         guard let handle = unsafe handle else { return }
-        let request = unsafe Unmanaged.passRetained(Request(handle, symbols))
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                let request = unsafe Unmanaged<Request>.fromOpaque(argument).takeRetainedValue()
-                var message = [CChar](repeating: 0, count: 256)
-                unsafe _ = request.symbols.cancel(request.handle, &message, Int32(message.count))
-                unsafe request.symbols.freeCancel(request.handle)
-                return nil
-            }, request.toOpaque())
-        if status == 0 {
-            pthread_detach(thread)
-        } else {
-            unsafe symbols.freeCancel(handle)
-            unsafe request.release()
+        let request = unsafe Request(handle, symbols)
+        _ = BackgroundThread.start {
+            var message = [CChar](repeating: 0, count: 256)
+            unsafe _ = request.symbols.cancel(request.handle, &message, Int32(message.count))
         }
     }
 }

@@ -5,7 +5,8 @@
 //   2. The socket does not block. `flush` sends and receives by turns, because client and server could otherwise wait
 //      for each other's buffers. A flush that waits for an answer is one trip, however many segments it has.
 //   3. After an error that ends the connection `isBroken` is true and nothing more is sent.
-//   4. A statement is cancelled only if its flush has a deadline. A flush with a commit has none.
+//   4. A statement is cancelled only if its flush has a deadline. A flush with a commit has none: its caller only stops
+//      waiting, and asks another connection what happened.
 //
 // Unsafe: the handle is created by `open`, used by the thread that has the connection, and finished once. The receiver
 // of notices gets the address of `notices`, which lives as long as the handle.
@@ -131,11 +132,11 @@ enum ConnectionRole: Sendable {
 
     /// Sends a last statement and does not wait: the next flush drops its outcome. Everything before it must have been
     /// received or is dropped, too.
-    func finishInBackground(_ statement: Statement) {
+    func finishInBackground(_ statement: Statement, _ parameters: StatementParameters = StatementParameters()) {
         guard !isBroken else { return }
         do {
             if !pipeline.isComplete { try sync() }
-            try send(statement)
+            try send(statement, parameters)
             try sync()
             pipeline.dropOutcomes()
             _ = try advance()
@@ -158,6 +159,9 @@ enum ConnectionRole: Sendable {
 
     /// The warnings of the last flush, and what else the server said without being asked.
     var lastNotices: [ServerNotice] { notices.all }
+
+    /// The server's process. Zero when the connection was closed.
+    var serverProcessID: Int32 { isFinished ? 0 : unsafe symbols.backendPID(handle) }
 
     /// Whether a transaction block is open, as far as results have arrived.
     var transactionStatus: TransactionStatus {

@@ -13,7 +13,7 @@ enum Statement: String, CaseIterable, Sendable {
     case beginPage = "begin_page"
     /// A snapshot in the serial order of transactions, which no conflict ends.
     case beginWhole = "begin_whole"
-    /// The host's generation and holder, and the server's time in milliseconds.
+    /// The host's generation and name, and the server's time in milliseconds.
     case lease
     /// The value of a key.
     case getOne = "get_one"
@@ -44,7 +44,7 @@ enum Statement: String, CaseIterable, Sendable {
         case .beginWrite: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE"
         case .beginPage: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         case .beginWhole: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE"
-        case .lease: "SELECT generation, holder, \(Self.now) FROM stratus_host WHERE id = 1"
+        case .lease: "SELECT generation, name, pid, \(Self.now) FROM stratus_host WHERE id = 1"
         case .getOne: "SELECT v FROM stratus_entries WHERE k = $1"
         case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[])"
         case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3"
@@ -120,7 +120,7 @@ enum SetUp {
         name: "fence", sql: "SELECT pg_advisory_lock_shared($1::int4, hashtext(current_schema()))")
 
     /// The generation that this connection writes for. Read after the fence.
-    static let generation = Query(name: "generation", sql: "SELECT generation, holder FROM stratus_host WHERE id = 1")
+    static let generation = Query(name: "generation", sql: "SELECT generation FROM stratus_host WHERE id = 1")
 
     /// The first number of the fence's lock; the second names the schema. Lanes use locks of one number, which are
     /// others.

@@ -49,19 +49,21 @@ final class WireLanes: @unchecked Sendable {  // because the monitor guards all 
     }
 
     /// Runs a transaction that no other joins.
-    func transactAlone<Success>(_ body: (any StoreTransaction) throws -> Success) throws -> Success {
+    func transactAlone<Success>(
+        isNested: Bool, _ body: (any StoreTransaction) throws -> Success
+    ) throws -> Success {
         var result: Result<Success, any Error>?
-        let member = WireMember(nil, makeAttempts())
+        let member = WireMember(nil, makeAttempts(isNested))
         lead([member]) { group in result = run(body, in: group, for: member) }
         return try outcome(of: member, result)
     }
 
     /// Runs a transaction in its lane's next group.
     func transact<Success>(
-        in lane: StoreLane, _ body: (any StoreTransaction) throws -> Success
+        in lane: StoreLane, isNested: Bool, _ body: (any StoreTransaction) throws -> Success
     ) throws -> Success {
         var result: Result<Success, any Error>?
-        let member = WireMember(lane, makeAttempts())
+        let member = WireMember(lane, makeAttempts(isNested))
         if !arrive(member) { rehearse(body, for: member) }
         while true {
             switch awaitTurn(of: member) {
@@ -76,8 +78,9 @@ final class WireLanes: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
-    private func makeAttempts() -> WireAttempts {
-        WireAttempts(source: source, deadline: source.now() + options.deadlineSeconds)
+    private func makeAttempts(_ isNested: Bool) -> WireAttempts {
+        WireAttempts(
+            source: source, caller: WireCaller(deadline: source.now() + options.deadlineSeconds, isNested: isNested))
     }
 
     private func outcome<Success>(of member: WireMember, _ result: Result<Success, any Error>?) throws -> Success {
@@ -255,7 +258,7 @@ extension WireLanes {
         while let leader = members.first {
             let outcome: WireFailure?
             do {
-                outcome = attempt(&members, try source.beginWriting(lane: lane), runOwn)
+                outcome = attempt(&members, try source.beginWriting(lane: lane, for: leader.attempts.caller), runOwn)
             } catch let failure as WireFailure where failure.allowsAnotherRun {
                 outcome = failure
             } catch {

@@ -32,14 +32,28 @@ package protocol WireSession: AnyObject {
 /// Where sessions come from: a pool of connections to one engine.
 package protocol WireSource: AnyObject, Sendable {
     /// A snapshot. No trip yet. `WireFailure` lets the reader try again before its deadline.
-    func beginReading(_ scope: ReadScope) throws -> any WireSession
+    func beginReading(_ scope: ReadScope, for caller: WireCaller) throws -> any WireSession
     /// A serialisable transaction. No trip yet. `WireFailure` lets the callers try again before their deadlines.
-    func beginWriting(lane: StoreLane?) throws -> any WireSession
+    func beginWriting(lane: StoreLane?, for caller: WireCaller) throws -> any WireSession
     /// Seconds of a clock that nobody sets, for deadlines.
     func now() -> Double
     /// Waits before the attempt with this number, from 1, for a time that differs between callers and grows. Throws
     /// when the store is closing.
     func pause(attempt: Int) throws
+}
+
+/// What a source knows of the caller that a session is for.
+package struct WireCaller: Sendable {
+    /// When its time is over, by the source's clock.
+    package let deadline: Double
+    /// Whether the caller is inside of another read or transaction of the store. Its session must not wait until that
+    /// one has ended.
+    package let isNested: Bool
+
+    package init(deadline: Double, isNested: Bool) {
+        self.deadline = deadline
+        self.isNested = isNested
+    }
 }
 
 /// The answer to a plan.
@@ -101,7 +115,7 @@ package enum WireFailure: Error, Sendable {
     }
 
     /// Any error of a session.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         self =
             switch error {
             case let failure as WireFailure: failure

@@ -207,7 +207,7 @@ final class WireSnapshot {
         guard case .reading(let attempts, let scope) = opening else {
             preconditionFailure("A transaction's snapshot has its session from the beginning.")
         }
-        return try attempts.source.beginReading(scope)
+        return try attempts.source.beginReading(scope, for: attempts.caller)
     }
 
     /// Remembers the first failure.
@@ -251,10 +251,9 @@ extension PlannedScan {
 /// The time that a caller has for its attempts.
 struct WireAttempts {
     let source: any WireSource
-    /// By the source's clock.
-    let deadline: Double
+    let caller: WireCaller
 
-    var secondsLeft: Double { deadline - source.now() }
+    var secondsLeft: Double { caller.deadline - source.now() }
     /// Whether there is time for another attempt.
     var areLeft: Bool { secondsLeft > 0 }
 

@@ -29,9 +29,10 @@ package final class WireStore: OrderedStore {
     }
 
     package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
-        try gate.enter()
+        let isNested = try gate.enter()
         defer { gate.leave() }
-        let attempts = WireAttempts(source: source, deadline: source.now() + options.deadlineSeconds)
+        let attempts = WireAttempts(
+            source: source, caller: WireCaller(deadline: source.now() + options.deadlineSeconds, isNested: isNested))
         let snapshot = WireSnapshot(.reading(attempts, scope), ledger, options)
         let reader = WireReader(snapshot, version: ledger.version, options)
         defer {
@@ -45,10 +46,10 @@ package final class WireStore: OrderedStore {
     package func transact<Result>(
         lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result
     ) throws -> Result {
-        try gate.enterTransaction()
+        let isNested = try gate.enterTransaction()
         defer { gate.leaveTransaction() }
-        guard let lane else { return try lanes.transactAlone(body) }
-        return try lanes.transact(in: lane, body)
+        guard let lane else { return try lanes.transactAlone(isNested: isNested, body) }
+        return try lanes.transact(in: lane, isNested: isNested, body)
     }
 
     package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
@@ -112,13 +113,14 @@ final class WireLedger: Sendable {
 final class WireGate: @unchecked Sendable {  // because the monitor guards all state
     private let monitor = Monitor()
     private let callsEnded = Condition()
-    private var callCount = 0
     private var isClosed = false
+    /// How many calls each thread is in.
+    private var calls: [ThreadIdentity: Int] = [:]
     /// Threads that run transactions.
     private var writers: Set<ThreadIdentity> = []
 
-    /// Throws `.closed`. Pair it with `leave`.
-    func enter() throws {
+    /// Returns whether the thread is in another call. Throws `.closed`. Pair it with `leave`.
+    func enter() throws -> Bool {
         try monitor.withLock { try admit() }
     }
 
@@ -127,12 +129,13 @@ final class WireGate: @unchecked Sendable {  // because the monitor guards all s
     }
 
     /// The same for a transaction. A transaction inside another one on the same thread could wait for itself.
-    func enterTransaction() throws {
+    func enterTransaction() throws -> Bool {
         try monitor.withLock {
             precondition(
                 !writers.contains(.current), "A store must not be written inside one of its own transactions.")
-            try admit()
+            let isNested = try admit()
             writers.insert(.current)
+            return isNested
         }
     }
 
@@ -149,17 +152,20 @@ final class WireGate: @unchecked Sendable {  // because the monitor guards all s
             precondition(
                 !writers.contains(.current), "A store must not be closed inside one of its own transactions.")
             isClosed = true
-            while callCount > 0 { callsEnded.wait(monitor) }
+            while !calls.isEmpty { callsEnded.wait(monitor) }
         }
     }
 
-    private func admit() throws {
+    private func admit() throws -> Bool {
         if isClosed { throw StoreError(.closed, "The store was closed: open it again.") }
-        callCount += 1
+        let count = calls[.current, default: 0]
+        calls[.current] = count + 1
+        return count > 0
     }
 
     private func depart() {
-        callCount -= 1
-        if callCount == 0 { callsEnded.broadcast() }
+        let left = calls[.current, default: 1] - 1
+        calls[.current] = left > 0 ? left : nil
+        if calls.isEmpty { callsEnded.broadcast() }
     }
 }

@@ -90,7 +90,7 @@ extension StoreError.Code {
         case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
         case .corruption: .corruption
         case .conflict, .tooLarge, .unavailable, .commitUnknown, .closed, .diskFull, .reopening, .commitDropped,
-            .reachedByPath, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding,
+            .reachedByPath, .serverSetting, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding,
             .snapshotEnded:
             .failure
         }

@@ -5,6 +5,9 @@
 //   stratus-test-program write DIRECTORY     creates a store and commits to it until it is killed: the number of the
 //                                            commit under [0] and under [1, number modulo 300]; prints each number
 //                                            after its commit
+//   stratus-test-program server URL          is the host of a store on PostgreSQL and adds one to the number under [1]
+//                                            until it is killed or cannot: prints each number after its commit, and
+//                                            the error's code
 //   stratus-test-program private FOLDER      creates a private directory there, prints "made", and waits until its
 //                                            input ends
 //   stratus-test-program nobody DIRECTORY    gives up root, opens the store without creating it, prints the result
@@ -174,7 +177,9 @@ case "fuzz"?:
 default: break
 }
 guard arguments.count == 3 else {
-    say("usage: stratus-test-program hold|roam|write|private|nobody|serve|ask|memory|clock|backup|draw|archive PATH")
+    say(
+        "usage: stratus-test-program "
+            + "hold|roam|write|server|private|nobody|serve|ask|memory|clock|backup|draw|archive PATH")
     exit(64)
 }
 switch arguments[1] {
@@ -195,6 +200,9 @@ case "roam":
     } catch { say("\(error)") }
 case "write":
     write(to: arguments[2])
+    exit(1)
+case "server":
+    countOnServer(arguments[2])
     exit(1)
 case "private":
     guard let directory = try? PrivateDirectory.make(in: arguments[2], prefix: "work-") else { exit(1) }

@@ -109,8 +109,11 @@ private final class TripSource: WireSource {
         self.options = options
     }
 
-    func beginReading(_ scope: ReadScope) -> any WireSession { TripSession(self, writes: false) }
-    func beginWriting(lane: StoreLane?) -> any WireSession { TripSession(self, writes: true) }
+    func beginReading(_ scope: ReadScope, for caller: WireCaller) -> any WireSession {
+        TripSession(self, writes: false)
+    }
+
+    func beginWriting(lane: StoreLane?, for caller: WireCaller) -> any WireSession { TripSession(self, writes: true) }
     func now() -> Double { ProcessInfo.processInfo.systemUptime }
 
     func pause(attempt: Int) {

@@ -1,0 +1,198 @@
+// The ordered store on PostgreSQL: one database, or one schema of it, for each store.
+//
+// How it works: `WireStore` has everything that is not PostgreSQL's: buffers, lanes, retries, counted costs. This type
+// opens a store, which means checking the server, creating the tables and taking the lease, and closes it.
+//
+// Invariants:
+//   1. A host's pool opens connections only while the host holds the lease.
+//   2. Closing waits for accepted calls, then closes the pool, then gives the lease back: no other host writes before.
+
+package import StratusStore
+
+/// A store on a PostgreSQL server.
+package final class PostgresStore: OrderedStore {
+    private let wire: WireStore
+    private let source: PostgresSource
+    private let pool: ConnectionPool<PostgresConnection>
+    /// The address without secrets.
+    package let address: String
+    /// What makes two addresses the same store.
+    package let identity: ConnectionInfo.Identity
+
+    private init(
+        _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
+        check: FormatCheck?, lease: HostLease?, library: Libpq
+    ) {
+        self.pool = pool
+        let source = PostgresSource(info, pool, options, check: check, lease: lease, library: library)
+        self.source = source
+        wire = WireStore(source, options: options.wire)
+        address = info.description
+        identity = info.identity
+    }
+
+    /// Opens the store at an address, and creates it if there is none and the options allow it. The notices are for the
+    /// operator: nothing has failed. It blocks its thread.
+    ///
+    /// Throws `.notAStore` where there is none, `.held` while another host has it, `.newerFormat` if a newer version
+    /// has created the tables, `.notPermitted`, `.invalidRequest` for a wrong address or a connection pooler, and
+    /// `.unavailable` without libpq or without a server.
+    package static func open(
+        url: String, options: PostgresOptions, check: FormatCheck? = nil
+    ) throws -> (store: PostgresStore, notices: [StoreError]) {
+        let info = try ConnectionInfo(parsing: url)
+        let library = try Libpq.shared()
+        let deadline = MonotonicTime.now + options.openingSeconds
+        let settings = try explainingErrors(info) {
+            let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: library)
+            defer { connection.close() }
+            let settings = try ServerSettings.read(from: connection, until: deadline)
+            try settings.checkVersion()
+            try prepareTables(on: connection, options, until: deadline)
+            return settings
+        }
+        let lease =
+            try options.use == .hosting
+            ? explainingErrors(info) { try HostLease.take(info, library, options) } : nil
+        let pool = ConnectionPool(
+            to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library,
+            jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
+        lease?.start { connection in
+            pool.closeSurplus()
+            return try ReceiptDesk.removeOld(on: connection, until: .now + 1) == ReceiptDesk.removedCount
+        }
+        let store = PostgresStore(info, pool, options, check: check, lease: lease, library: library)
+        return (store, settings.warnings(connectionCount: options.pool.connectionCount))
+    }
+
+    /// Creates the tables of a store, for an operator whose hosts have another role, which gets what a host needs.
+    /// Returns false if the store was there already.
+    package static func create(
+        url: String, grantingTo role: String? = nil, openingSeconds: Double = 30
+    ) throws -> Bool {
+        let info = try ConnectionInfo(parsing: url)
+        let library = try Libpq.shared()
+        let deadline = MonotonicTime.now + openingSeconds
+        return try explainingErrors(info) {
+            let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: library)
+            defer { connection.close() }
+            try ServerSettings.read(from: connection, until: deadline).checkVersion()
+            return try Schema.create(on: connection, grantingTo: role, until: deadline)
+        }
+    }
+
+    private static func prepareTables(
+        on connection: PostgresConnection, _ options: PostgresOptions, until deadline: MonotonicTime
+    ) throws {
+        var state = try Schema.look(on: connection, until: deadline)
+        if state == .absent, options.use == .hosting, options.createsTables {
+            _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
+            state = try Schema.look(on: connection, until: deadline)
+        }
+        guard case .present(let version, let unreadable, let unwritable) = state else {
+            throw StoreError(
+                .notAStore, "There is no store in this database. Create it with stratus init --store URL.")
+        }
+        if let table = unreadable ?? (options.use == .hosting ? unwritable : nil) {
+            throw StoreError(
+                .notPermitted,
+                "The role may not use a table of the store: as its owner run stratus init --store URL --role NAME.",
+                ["table": table])
+        }
+        guard version <= Schema.version else {
+            throw StoreError(
+                .newerFormat, "A newer version of this software created the tables: update this program.",
+                ["version": "\(version)", "supported": "\(Schema.version)"])
+        }
+    }
+
+    /// Turns errors of a connection into errors of the store, which name its address.
+    private static func explainingErrors<Result>(_ info: ConnectionInfo, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as ServerError {
+            throw error.storeError(["server": info.description])
+        } catch let error as StoreError {
+            throw error.adding(["server": info.description])
+        }
+    }
+
+    // MARK: The store
+
+    package var isShared: Bool { true }
+
+    package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
+        try wire.read(scope, body)
+    }
+
+    @discardableResult
+    package func transact<Result>(
+        lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result
+    ) throws -> Result {
+        try wire.transact(lane: lane, body)
+    }
+
+    package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        wire.watch(range, onChange)
+    }
+
+    package var contents: (any StoreContents)? { wire.contents }
+
+    package var statistics: StoreStatistics {
+        var statistics = wire.statistics
+        let counts = source.currentCounts
+        statistics.trips += counts.extraTrips
+        statistics.unknownOutcomes += counts.unknownOutcomes
+        statistics.connectionsOpened += source.connectionsOpened
+        return statistics
+    }
+
+    /// Removes all entries and contents in one transaction. The lease and the tables stay. It waits for snapshots that
+    /// are being read, and fails with `.unavailable` if they do not end before its deadline.
+    ///
+    /// Throws `.notPermitted` if the role may not empty tables.
+    package func removeEverything() throws {
+        let caller = WireCaller(
+            deadline: source.now() + source.options.wire.deadlineSeconds, isNested: false)
+        var attempt = 0
+        while true {
+            let session = try source.beginTransaction(lane: nil, for: caller)
+            do {
+                defer { session.abandon() }
+                return try session.commitRemoval()
+            } catch let failure as WireFailure {
+                if case .fatal(let error) = failure { throw error }
+                attempt += 1
+                guard source.now() < caller.deadline else { throw failure.error }
+                try source.pause(attempt: attempt)
+            }
+        }
+    }
+
+    package var isUnderWritePressure: Bool { wire.isUnderWritePressure }
+
+    deinit {
+        // A store that nobody has closed does not keep its lease.
+        source.lease?.stop()
+    }
+
+    package func close() {
+        source.closing.begin()
+        wire.close()
+        pool.close()
+        source.lease?.giveBack()
+    }
+}
+
+extension PostgresTestHooks {
+    /// Removes the schema that an address names, with all that is in it.
+    package static func removeSchema(of url: String) throws {
+        let info = try ConnectionInfo(parsing: url)
+        guard let schema = info.schema else { preconditionFailure("A test's store has a schema of its own.") }
+        let deadline = MonotonicTime.now + 30
+        let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: .shared())
+        defer { connection.close() }
+        let steps = ["DROP SCHEMA IF EXISTS \(schema) CASCADE"]
+        _ = try connection.run(steps.map { SetUp.Query(name: "remove the schema", sql: $0) }, until: deadline)
+    }
+}

@@ -1,0 +1,203 @@
+// What became of a commit, and how it is found out when the server's answer does not say.
+//
+// How it works: each commit with writes inserts a receipt, a row with a random identity. If its answer is lost, the
+// desk inserts the same row itself, on another connection. The server lets this wait until the lost transaction has
+// ended, if it still works. If the row is there, the commit happened. If it was not, it is there now, and the lost
+// transaction can never commit: its own receipt is in the way. Both answers come from a commit that is later in the
+// server's log, so the lost one is as durable as this one. A lost transaction that waits in the server, for a client
+// that it does not know to be gone, is ended there.
+//
+// Invariants:
+//   1. A commit counts as done only if the server has answered COMMIT and no warning came with it: the server warns
+//      when it stops waiting for a standby. Codes decide, and texts never do.
+//   2. Absence proves nothing when the receipt may have been removed. Receipts are kept for an hour, by the server's
+//      clock, and a question asked later than half of that ends with `.commitUnknown`.
+
+internal import StratusStore
+
+/// What the answer to a commit says.
+enum CommitOutcome {
+    case committed
+    /// Nothing was written.
+    case refused(ServerError)
+    /// Nothing was written, and the reason is lost.
+    case rolledBack
+    case unknown(ServerError?)
+
+    /// The outcome of a segment that ends with COMMIT, after at least one other statement.
+    init(_ segment: some BidirectionalCollection<PostgresConnection.Outcome>, _ notices: [ServerNotice]) {
+        guard let first = segment.first, let commit = segment.last else {
+            self = .unknown(nil)
+            return
+        }
+        switch (commit, first) {
+        case (.answer(let result), _):
+            let isWarned = notices.contains { $0.severity == .warning }
+            self = result.commandTag != "COMMIT" ? .rolledBack : isWarned ? .unknown(nil) : .committed
+        case (.failure(let error), .failure):
+            // The error of the sync, after which nobody knows which statement had run.
+            self = .unknown(error)
+        case (.failure(let error), _): self = Self.after(error)
+        case (.skipped, _):
+            let error = segment.lazy.compactMap { outcome -> ServerError? in
+                if case .failure(let error) = outcome { error } else { nil }
+            }.first
+            self = error.map(Self.after) ?? .unknown(nil)
+        }
+    }
+
+    private static func after(_ error: ServerError) -> CommitOutcome {
+        error.errorClass == .unknownOutcome || error.endsConnection ? .unknown(error) : .refused(error)
+    }
+}
+
+/// Finds out what became of commits, and removes old receipts.
+final class ReceiptDesk: Sendable {
+    /// How long receipts are kept, by the server's clock.
+    static let keptSeconds = 3_600
+    /// When absence proves nothing any longer.
+    private static let trustedMilliseconds: Int64 = 1_800_000
+    /// How long a server that does not answer is asked.
+    private static let silenceSeconds = 600.0
+    private static let requestSeconds = 10.0
+    private static let lendingSeconds = 2.0
+    private static let longestPauseSeconds = 1.0
+
+    private let pool: ConnectionPool<PostgresConnection>
+    private let options: PostgresOptions
+    private let closing: ClosingSignal
+    /// A connection for a host that was overtaken, whose pool opens none: it may still ask.
+    private let openUnfenced: @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
+
+    init(
+        _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions, _ closing: ClosingSignal,
+        openUnfenced: @escaping @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
+    ) {
+        self.pool = pool
+        self.options = options
+        self.closing = closing
+        self.openUnfenced = openUnfenced
+    }
+
+    /// A commit whose answer was lost.
+    struct Question {
+        let receipt: [UInt8]
+        /// When its transaction began, by the server's clock, in milliseconds.
+        let begunAt: Int64
+        /// The server's process that ran it.
+        let processID: Int32
+    }
+
+    /// Whether a transaction is committed. It waits until the server answers, without regard to callers' deadlines. If
+    /// the answer is no, it can never be committed.
+    ///
+    /// Throws `.commitUnknown` if the store closes, no server answers for ten minutes, or half an hour has passed.
+    func settle(_ question: Question, willAsk: () -> Void) throws -> Bool {
+        var end = MonotonicTime.now + Self.silenceSeconds
+        var attempt = 0
+        while true {
+            do {
+                willAsk()
+                let (writtenBy, time) = try ask(question)
+                if writtenBy == Self.transaction { return true }
+                guard time - question.begunAt <= Self.trustedMilliseconds else { throw Self.unknown(nil) }
+                return false
+            } catch let error as ServerError {
+                // It has answered, so it may do better.
+                if error.origin == .server, !error.endsConnection { end = .now + Self.silenceSeconds }
+                attempt += 1
+                try pause(attempt, until: end, after: error.storeError())
+            } catch let error as StoreError where error.code != .commitUnknown {
+                attempt += 1
+                try pause(attempt, until: end, after: error)
+            }
+        }
+    }
+
+    private func pause(_ attempt: Int, until end: MonotonicTime, after error: StoreError) throws {
+        guard end > .now else { throw Self.unknown(error) }
+        let longest = min(Self.longestPauseSeconds, 0.01 * Double(1 << min(attempt, 10)))
+        do { try closing.pause(seconds: longest * options.randomFraction()) } catch is StoreError {
+            throw Self.unknown(error)
+        }
+    }
+
+    /// The writer of a receipt: this desk is 0.
+    private static let transaction: Int16 = 1
+
+    private func ask(_ question: Question) throws -> (writtenBy: Int16, time: Int64) {
+        let lent: PostgresConnection?
+        do { lent = try pool.lend(until: .now + Self.lendingSeconds, isNested: true) } catch let error as StoreError
+            where error.code == .held
+        { lent = nil }
+        let connection = try lent ?? openUnfenced(.now + Self.requestSeconds)
+        defer { if lent == nil { connection.close() } else { pool.giveBack(connection) } }
+        return try ask(question, on: connection)
+    }
+
+    private func ask(
+        _ question: Question, on connection: PostgresConnection
+    ) throws -> (writtenBy: Int16, time: Int64) {
+        var parameters = StatementParameters()
+        parameters.add(question.receipt)
+        // A lost transaction that still holds the row is soon ended. The setting is the segment's.
+        try connection.send(text: "SELECT set_config('lock_timeout', '500ms', true)", named: "settings")
+        try connection.send(.settle, parameters)
+        try connection.sync()
+        let outcomes = try connection.flush(.until(.now + Self.requestSeconds))
+        if case .failure(let error) = outcomes.first { throw error }
+        switch outcomes.dropFirst().first {
+        case .answer(let result):
+            // This commit is not sure either: the next one will be.
+            guard !connection.lastNotices.contains(where: { $0.severity == .warning }) else {
+                throw ServerError(origin: .server, severity: .error, state: SQLState("40003"))
+            }
+            return (try result.integer(0, 0), try result.integer(0, 1))
+        case .failure(let error):
+            // The lost transaction still holds the row. It waits for its client, or for a standby, or works.
+            if error.errorClass == .again { try endTransaction(of: question, on: connection) }
+            throw error
+        case .skipped, nil: throw ServerError.misplacedAnswer("a receipt without an answer")
+        }
+    }
+
+    /// Ends the process of a lost connection: its transaction is then committed or not. The number may be another
+    /// connection's by now, which is then opened again.
+    private func endTransaction(of question: Question, on connection: PostgresConnection) throws {
+        var parameters = StatementParameters()
+        parameters.add(question.processID)
+        try connection.send(
+            text: """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE pid = $1::int4 AND datname = current_database() AND usename = current_user
+                """, named: "end a lost transaction", parameters)
+        try connection.sync()
+        _ = try connection.flush(.until(.now + Self.requestSeconds))
+    }
+
+    /// How many receipts are removed at most by one call.
+    static let removedCount = 2_000
+
+    /// Removes receipts that no caller can ask for any longer. Returns how many.
+    static func removeOld(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> Int {
+        var parameters = StatementParameters()
+        parameters.add(Int64(keptSeconds))
+        try connection.send(
+            text: """
+                DELETE FROM stratus_receipts WHERE id IN (SELECT id FROM stratus_receipts
+                    WHERE at < clock_timestamp() - make_interval(secs => $1::int8) LIMIT \(removedCount))
+                """, named: "remove receipts", parameters)
+        try connection.sync()
+        switch try connection.flush(.until(deadline)).first {
+        case .answer(let result): return Int(result.commandTag.dropFirst("DELETE ".count)) ?? 0
+        case .failure(let error): throw error
+        case .skipped, nil: throw ServerError.misplacedAnswer("a removal without an answer")
+        }
+    }
+
+    private static func unknown(_ error: StoreError?) -> StoreError {
+        StoreError(
+            .commitUnknown, "The commit may have happened or not: read before you repeat it.", error?.fields ?? [:],
+            cause: error.map { "\($0)" })
+    }
+}

@@ -1,0 +1,168 @@
+// Servers that crash, refuse connections, or have no room left. These take long: `make postgres` runs them.
+
+import Foundation
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@testable import StratusPostgres
+
+@Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere && PostgresTestStore.runsLongTests))
+struct ServerFaultTests {
+    @Test("a server that crashes and starts again loses nothing that was acknowledged, and nothing happens twice")
+    func crashes() async throws {
+        try await TestThreads.offPool {
+            let server = try OwnServer()
+            defer { server.stop() }
+            var options = PostgresOptions { .random(in: 0 ... .max) }
+            options.pool.connectionCount = 8
+            let (store, _) = try PostgresStore.open(url: server.url, options: options)
+            defer { store.close() }
+            let isOver = Locked(false)
+            let counts = Locked<[Int: Int]>([:])
+            try TestThreads.run(9) { thread in
+                guard thread < 8 else {
+                    defer { isOver.withLock { $0 = true } }
+                    for _ in 0..<4 {
+                        Thread.sleep(forTimeInterval: 0.5)
+                        try server.halt("immediate")
+                        try server.resume()
+                    }
+                    return
+                }
+                var count = 0
+                while !isOver.value {
+                    _ = try store.increment(thread < 4 ? [1] : [2, UInt8(thread)], lane: thread % 2 == 0 ? [7] : nil)
+                    count += 1
+                }
+                counts.withLock { $0[thread] = count }
+            }
+            let done = counts.value
+            #expect(done.count == 8)
+            #expect(try store.number([1]) == (0..<4).reduce(0) { $0 + (done[$1] ?? 0) })
+            for thread in 4..<8 { #expect(try store.number([2, UInt8(thread)]) == done[thread]) }
+        }
+    }
+
+    @Test("a server that stays away gives every caller its error at the deadline, and works again without a restart")
+    func away() async throws {
+        try await TestThreads.offPool {
+            let server = try OwnServer()
+            defer { server.stop() }
+            var options = PostgresOptions { .random(in: 0 ... .max) }
+            options.wire.deadlineSeconds = 3
+            let (store, _) = try PostgresStore.open(url: server.url, options: options)
+            defer { store.close() }
+            #expect(try store.increment([1]) == 1)
+            try server.halt("fast")
+            let began = MonotonicTime.now
+            try TestThreads.run(4) { thread in
+                let lane: [UInt8]? = thread < 2 ? [7] : nil
+                let error = #expect(throws: StoreError.self) { try store.increment([1], lane: lane) }
+                #expect(error?.code == .unavailable)
+            }
+            #expect((began + 10).secondsLeft > 0)
+            try server.resume()
+            // The pool pauses between attempts, five seconds at most.
+            var number = 0
+            while number == 0, (began + 60).secondsLeft > 0 { number = (try? store.increment([1])) ?? 0 }
+            #expect(number == 2)
+        }
+    }
+
+    @Test("a role with few connections makes callers wait, and none fails")
+    func connectionLimit() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret' CONNECTION LIMIT 3")
+            defer { try? place.run("DROP OWNED BY \(role); DROP ROLE \(role)", isScript: true) }
+            _ = try PostgresStore.create(url: place.url, grantingTo: role)
+            let (store, _) = try PostgresStore.open(
+                url: try place.url(as: role, "secret"), options: place.options { $0.pool.connectionCount = 8 })
+            defer { store.close() }
+            try TestThreads.run(8) { thread in
+                for _ in 0..<20 { _ = try store.increment([UInt8(thread)]) }
+            }
+            for thread in 0..<8 { #expect(try store.number([UInt8(thread)]) == 20) }
+            #expect(store.statistics.connectionsOpened <= 3)
+        }
+    }
+
+    @Test("a full disk refuses writes with its code, and the next write succeeds when there is room")
+    func fullDisk() async throws {
+        try await TestThreads.offPool {
+            let volume = try SmallVolume(byteCount: 24 << 20)
+            guard volume.isMounted else {
+                print("No volume could be mounted: a full disk of PostgreSQL was not tested.")
+                return
+            }
+            let server = try OwnServer()
+            defer { server.stop() }
+            let folder = try server.makeDirectory("\(volume.path)/data")
+            let connection = try TestServer.open(ConnectionInfo(parsing: server.url))
+            defer { connection.close() }
+            try connection.answers(to: ["CREATE TABLESPACE small LOCATION '\(folder)'"])
+            var options = PostgresOptions { .random(in: 0 ... .max) }
+            options.pool.connectionCount = 4
+            let (store, _) = try PostgresStore.open(url: server.url, options: options)
+            defer { store.close() }
+            try connection.answers(to: ["ALTER TABLE stratus_entries SET TABLESPACE small"])
+            var random = SplitMix64(seed: 1)
+            var refusal: StoreError?
+            var count = 0
+            while refusal == nil, count < 40 {
+                do {
+                    try store.transact { transaction in
+                        for index in 0..<20 {
+                            // The server compresses what it can.
+                            try transaction.set([1, UInt8(count), UInt8(index)], to: random.bytes(count: 50_000))
+                        }
+                    }
+                    count += 1
+                } catch let error as StoreError { refusal = error }
+            }
+            #expect(refusal?.code == .diskFull)
+            #expect(try store.read { try $0.value(forKey: [1, UInt8(count), 0]) } == nil)
+            #expect(try store.read { try $0.value(forKey: [1, 0, 0]) }?.count == 50_000)
+            #expect(volume.resize(byteCount: 64 << 20))
+            #expect(try store.increment([2]) == 1)
+        }
+    }
+}
+
+/// A server for one test alone.
+private final class OwnServer: Sendable {
+    let directory: String
+    let url: String
+
+    init() throws {
+        let (end, output) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres", "start"])
+        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+        guard end.isSuccess, lines.count == 2 else {
+            throw StoreError(.unavailable, "The test's own server did not start: see the output above.")
+        }
+        (directory, url) = (lines[0], lines[1])
+    }
+
+    func halt(_ mode: String) throws { try call(["halt", directory, mode]) }
+    func resume() throws { try call(["resume", directory]) }
+
+    func stop() {
+        try? call(["stop", directory, "immediate"])
+    }
+
+    /// Makes a directory of the server's user.
+    func makeDirectory(_ path: String) throws -> String {
+        let script = "mkdir \"$0\" && chmod 711 \"$(dirname \"$0\")\" && chown --reference=\"$1\" \"$0\""
+        let (end, _) = try ChildProcess.run("/usr/bin/env", ["bash", "-c", script, path, directory + "/data"])
+        guard end.isSuccess else { throw StoreError(.unavailable, "The directory for the server was not made.") }
+        return path
+    }
+
+    private func call(_ arguments: [String]) throws {
+        let (end, _) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres"] + arguments)
+        guard end.isSuccess else { throw StoreError(.unavailable, "The test's own server did not stop or start.") }
+    }
+}

@@ -1,0 +1,58 @@
+// A store on the server that `scripts/postgres run` starts, in a schema of its own.
+
+package import StratusPostgres
+internal import Foundation
+internal import StratusStore
+
+/// A place on the test server. Its contents outlive the stores that are opened on it, and are removed with it.
+package final class PostgresTestStore: Sendable {
+    /// The address of the server; nil where there is none, which one line says.
+    package static let serverAddress: String? = {
+        let address = ProcessInfo.processInfo.environment["STRATUS_POSTGRES_URL"]
+        if address == nil { print("No PostgreSQL (scripts/postgres run): connections and stores were not tested.") }
+        return address
+    }()
+
+    /// Whether there is a server. Tests are enabled by it.
+    package static var isServerThere: Bool { serverAddress != nil }
+
+    /// Whether tests run that take longer than `make test` has for PostgreSQL: those of `make postgres`.
+    package static let runsLongTests = ProcessInfo.processInfo.environment["STRATUS_POSTGRES_LONG"] == "1"
+
+    /// The address of the place.
+    package let url: String
+    private let configure: @Sendable (inout PostgresOptions) -> Void
+
+    /// A place that is empty. Its stores have few connections, because tests run side by side.
+    package init(configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in }) throws {
+        guard let address = Self.serverAddress else {
+            throw TestTimeout(description: "no server: enable the test by PostgresTestStore.isServerThere")
+        }
+        url = "\(address)?stratus_schema=t_\(UInt64.random(in: 0 ... .max))"
+        self.configure = configure
+    }
+
+    deinit {
+        remove()
+    }
+
+    /// Opens the store of the place. The first call creates it.
+    package func open(_ more: (inout PostgresOptions) -> Void = { _ in }) throws -> PostgresStore {
+        try PostgresStore.open(url: url, options: options(more)).store
+    }
+
+    /// The options of its stores.
+    package func options(_ more: (inout PostgresOptions) -> Void = { _ in }) -> PostgresOptions {
+        var options = PostgresOptions { .random(in: 0 ... .max) }
+        options.pool.connectionCount = 4
+        options.pool.nestedCount = 4
+        configure(&options)
+        more(&options)
+        return options
+    }
+
+    /// Removes the contents.
+    package func remove() {
+        try? PostgresTestHooks.removeSchema(of: url)
+    }
+}
