@@ -194,7 +194,8 @@ let package = Package(
         .testTarget(
             name: "StratusCostTests",
             dependencies: [
-                "StratusWorkloads", "StratusLevelDB", "StratusStore", "StratusTestSupport", "stratus-test-program",
+                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLevelDB", "StratusStore", "StratusModel",
+                "StratusTestSupport", "stratus-test-program",
             ],
             exclude: ["Golden"]),
         .testTarget(name: "TidyTests", dependencies: ["StratusTestSupport"]),

@@ -29,8 +29,8 @@ package struct RecordLimits: Hashable, Sendable {
 /// The options of a record engine.
 package struct RecordEngineOptions: Sendable {
     package var limits = RecordLimits()
-    /// The memory of the ancestor cache. 0 turns it off: answers are the same, hot walks are slower. Turn it off if
-    /// other processes write to the same store.
+    /// The memory of the ancestor cache. 0 turns it off: answers are the same, hot walks are slower. On a store that
+    /// says it is shared, the cache only guesses.
     package var ancestorCacheByteCount = 128 << 20
     /// What to do with a store of an older format.
     package var olderFormat = OlderFormat.refused

@@ -7,8 +7,27 @@
 //
 // Inside a transaction the version does not cover commits in flight: ask the cache only for keys whose
 // `hasUnpublishedWrite` is false.
+//
+// Where other processes write to the store, nothing announces their changes, so no version says what is still valid.
+// There the same caches only guess (`CacheRole`).
 
 import Synchronization
+
+/// What a cache in front of a store may do.
+///
+/// A guess may choose what to read together, and may let a request go on to its transaction. It never refuses, is never
+/// an answer and is never written.
+package enum CacheRole: Sendable {
+    /// Answers reads. For stores that only this process writes.
+    case answers
+    /// Never answers. It only guesses which entries a request will read.
+    case guesses
+}
+
+extension OrderedStore {
+    /// What caches in front of this store may do.
+    package var cacheRole: CacheRole { isShared ? .guesses : .answers }
+}
 
 /// Remembers values that were read from a store.
 package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -23,25 +42,37 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
     }
 
     private let state: Locked<State>
+    package let role: CacheRole
 
     /// Remembers at most `maximumCount` values, and drops the least recently used ones.
-    package init(maximumCount: Int) { state = Locked(State(entries: RecentEntries(room: maximumCount))) }
+    package init(maximumCount: Int, role: CacheRole = .answers) {
+        self.role = role
+        state = Locked(State(entries: RecentEntries(room: maximumCount)))
+    }
 
-    /// The value that a snapshot of this version sees; nil if it is not known.
+    /// The value that a snapshot of this version sees; nil if it is not known, or if the cache only guesses.
     package func value(for key: Key, at version: StoreVersion) -> Value? {
-        state.withLock { state in
+        guard role == .answers else { return nil }
+        return state.withLock { state in
             guard let found = state.entries.find(key), found.validSince <= version else { return nil }
             return found.value
         }
     }
 
-    /// The value that was published last; nil if it is not known.
-    package func newest(for key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
+    /// The value that was published last; nil if it is not known, or if the cache only guesses.
+    package func newest(for key: Key) -> Value? { role == .answers ? remembered(key) : nil }
 
-    /// Remembers a value that a snapshot of this version has read.
+    /// The value that was read or published last, if the cache guesses: it may be an old one. Nil if the cache answers,
+    /// so that the two cannot be confused.
+    package func guess(for key: Key) -> Value? { role == .guesses ? remembered(key) : nil }
+
+    private func remembered(_ key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
+
+    /// Remembers a value that a snapshot of this version has read. A guess replaces the one before.
     package func fill(_ key: Key, _ value: Value, at version: StoreVersion) {
         state.withLock { state in
-            guard state.lastPublished <= version, state.entries.find(key) == nil else { return }
+            let mayReplace = role == .guesses
+            guard mayReplace || state.lastPublished <= version && state.entries.find(key) == nil else { return }
             state.entries.insert(key, Entry(value: value, validSince: version))
         }
     }

@@ -25,6 +25,31 @@ struct AncestorCacheTests {
         ParentEntry(parent: parent, parentSince: 1, share: share, shareSince: 2)
     }
 
+    // MARK: Guesses
+
+    @Test("a cache that guesses knows nothing, and names the ancestors it heard of last")
+    func guesses() {
+        let guessing = AncestorCache(capacityByteCount: 1_000_000, role: .guesses)
+        fillChain(guessing, count: 5, isShared: true)
+        #expect(guessing.node(zone: zone, name: "4", at: 9) == nil)
+        #expect(
+            guessing.nearestShareRoot(zone: zone, of: "4", at: 9, limit: 10) == .unknown(at: "4", levels: 0))
+        #expect(guessing.chain(zone: zone, above: "4", limit: 10) == ["3", "2", "1", "0"])
+        #expect(guessing.chain(zone: zone, above: "4", limit: 2) == ["3", "2"])
+        #expect(guessing.chain(zone: zone, above: "unknown", limit: 10) == [])
+        // A later read replaces a guess, whatever its version.
+        guessing.fill(zone: zone, name: "3", node: node(under: "1"), at: 0)
+        #expect(guessing.chain(zone: zone, above: "4", limit: 10) == ["3", "1", "0"])
+        guessing.forget(zone: zone, version: 3)
+        #expect(guessing.chain(zone: zone, above: "4", limit: 10) == [])
+    }
+
+    @Test("a cache that answers names no chain")
+    func answersOnly() {
+        fillChain(cache, count: 5)
+        #expect(cache.chain(zone: zone, above: "4", limit: 10) == [])
+    }
+
     // MARK: Versions
 
     @Test("a filled value answers readers of its version and later, and none before")

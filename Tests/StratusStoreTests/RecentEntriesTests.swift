@@ -87,4 +87,27 @@ struct RecentEntriesTests {
         for key in 14..<18 { cache.fill(key, "\(key)", at: 8) }
         #expect((10..<18).filter { cache.newest(for: $0) != nil }.count >= 4)
     }
+
+    @Test("a cache over a shared store answers nothing, and guesses what was read last")
+    func guesses() {
+        let cache = PublishedCache<Int, String>(maximumCount: 8, role: TripStore().cacheRole)
+        cache.fill(1, "read", at: 5)
+        #expect(cache.guess(for: 1) == "read")
+        #expect(cache.value(for: 1, at: 5) == nil)
+        #expect(cache.newest(for: 1) == nil)
+        cache.publish(1, "own", version: 7)
+        // Another process has written since; no version says so.
+        cache.fill(1, "theirs", at: 6)
+        #expect(cache.guess(for: 1) == "theirs")
+        cache.publish(1, nil, version: 8)
+        #expect(cache.guess(for: 1) == nil)
+    }
+
+    @Test("a cache that answers never guesses")
+    func answersOnly() {
+        let cache = PublishedCache<Int, String>(maximumCount: 8, role: MemoryStore().cacheRole)
+        cache.fill(1, "read", at: 5)
+        #expect(cache.value(for: 1, at: 5) == "read")
+        #expect(cache.guess(for: 1) == nil)
+    }
 }

@@ -201,6 +201,15 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(SeamRule.findings(in: [source(whole, at: "Sources/stratus/A.swift")]).isEmpty)
     }
 
+    @Test("reads are announced in files of their own")
+    func announcedReads() {
+        let code = "let a = 1\nstore.prefetch(keys)"
+        #expect(
+            SeamRule.findings(in: [source(code, at: "Sources/StratusRecords/Zone.swift")]).map(\.line) == [2])
+        #expect(SeamRule.findings(in: [source(code, at: "Sources/StratusRecords/Zone+Reads.swift")]).isEmpty)
+        #expect(SeamRule.findings(in: [source(code, at: "Sources/StratusStore/Wire/Zone.swift")]).isEmpty)
+    }
+
     @Test("repair is called from one file, in the engine's target")
     func repairCalls() {
         let first = source("leveldb_repair_db(a)", at: "Sources/StratusLevelDB/Repair.swift")

@@ -1,6 +1,7 @@
 // Who has accepted which share: a cache in memory over the store, for the access checks of every path.
 //
-// It is exact for each snapshot, like every `PublishedCache`, and also remembers missing acceptances. Entries of a
+// It is exact for each snapshot, like every `PublishedCache`, and also remembers missing acceptances. Where other
+// processes write to the store it remembers nothing: who announces reads knows the range without it. Entries of a
 // deleted zone are never read, because a zone's identity is never used again. An acceptance counts only in the zone
 // that it names: stores of earlier versions may hold two zones with one identity.
 
@@ -8,14 +9,20 @@ package import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// Finds acceptances.
 package final class AcceptanceDirectory: Sendable {
     /// By the store's keys.
-    private let cache = PublishedCache<[UInt8], AcceptanceEntry?>(maximumCount: 50_000)
+    private let cache: PublishedCache<[UInt8], AcceptanceEntry?>
     /// The zone of the first acceptance under an identity with which the visitor sees something; nil if there is none.
-    private let visibilities = PublishedCache<Visitor, ZoneID?>(maximumCount: 50_000)
+    private let visibilities: PublishedCache<Visitor, ZoneID?>
+
+    package init(role: CacheRole = .answers) {
+        let count = role == .answers ? 50_000 : 0
+        cache = PublishedCache(maximumCount: count, role: role)
+        visibilities = PublishedCache(maximumCount: count, role: role)
+    }
 
     /// A person who looks at a zone.
     private struct Visitor: Hashable, Sendable {

@@ -14,8 +14,13 @@ package import StratusStore
 /// The accounts of a store.
 package final class AccountDirectory: Sendable {
     package let cache: PublishedCache<AccountID, StoredAccount>
+    /// The accounts to which identities led when they were read. They only guess.
+    let guessedIDs: PublishedCache<[UInt8], AccountID>
 
-    package init(cacheCount: Int = 20_000) { cache = PublishedCache(maximumCount: cacheCount) }
+    package init(cacheCount: Int = 20_000, role: CacheRole = .answers) {
+        cache = PublishedCache(maximumCount: cacheCount, role: role)
+        guessedIDs = PublishedCache(maximumCount: role == .guesses ? cacheCount : 0, role: .guesses)
+    }
 
     /// The account, or nil if there is none. Uses the cache if possible; in a transaction only if no change of the
     /// account is in flight, so that a deletion that commits first is seen.
@@ -27,7 +32,7 @@ package final class AccountDirectory: Sendable {
         if mayUseCache, let account = cache.value(for: id, at: version) { return account }
         let entry = try reader.store.withValue(forKey: key) { try AccountEntry(decoding: $0) }
         guard let account = entry?.account(id) else { return nil }
-        if transaction == nil { cache.fill(id, account, at: version) }
+        if transaction == nil || cache.role == .guesses { cache.fill(id, account, at: version) }
         return account
     }
 
@@ -39,14 +44,41 @@ package final class AccountDirectory: Sendable {
 
     /// The account that owns a handle; nil for a malformed handle.
     package func account(handle: Handle, in reader: RecordReader) throws -> StoredAccount? {
-        guard let handle = handle.normalized else { return nil }
-        return try account(under: GlobalKeys.identity(handle), in: reader)
+        guard let key = Self.identityKey(of: handle) else { return nil }
+        return try account(under: key, in: reader)
     }
 
     /// The account whose user record has this name.
     package func account(userName: UserName, in reader: RecordReader) throws -> StoredAccount? {
+        guard let key = Self.identityKey(of: userName) else { return nil }
+        return try account(under: key, in: reader)
+    }
+
+    /// The accounts of identities, in their order; nil where there is none. As looking each up, but read together.
+    func accounts(under keys: [[UInt8]?], in reader: RecordReader) throws -> [StoredAccount?] {
+        announce(keys.compactMap { $0 }, in: reader)
+        let ids = try keys.map { key in try key.flatMap { try accountID(under: $0, in: reader) } }
+        announce(ids.compactMap { $0 }, in: reader)
+        return try zip(keys, ids).map { key, id in
+            try key.flatMap { key in try id.map { try knownAccount($0, under: key, in: reader) } }
+        }
+    }
+
+    /// The key of the identity of a handle; nil for a malformed one.
+    static func identityKey(of handle: Handle) -> [UInt8]? { handle.normalized.map { GlobalKeys.identity($0) } }
+
+    /// The key of the identity of a user record's name; nil for one that no record has.
+    static func identityKey(of userName: UserName) -> [UInt8]? {
         guard userName.text.utf8.count <= LayoutLimits.maximumNameByteCount else { return nil }
-        return try account(under: GlobalKeys.identity(.userRecord, userName.text), in: reader)
+        return GlobalKeys.identity(.userRecord, userName.text)
+    }
+
+    /// The key of the identity that a look-up names.
+    static func identityKey(of lookup: IdentityLookup) -> [UInt8]? {
+        switch lookup {
+        case .email, .phone: lookup.handle.flatMap { identityKey(of: $0) }
+        case .userRecord(let name): identityKey(of: UserName(name))
+        }
     }
 
     /// The accounts after `id` in the order of identifiers, at most `limit` of them.
@@ -75,7 +107,18 @@ package final class AccountDirectory: Sendable {
     }
 
     private func account(under key: [UInt8], in reader: RecordReader) throws -> StoredAccount? {
+        guard let id = try accountID(under: key, in: reader) else { return nil }
+        return try knownAccount(id, under: key, in: reader)
+    }
+
+    private func accountID(under key: [UInt8], in reader: RecordReader) throws -> AccountID? {
         guard let id = try reader.accountID(under: key) else { return nil }
+        if cache.role == .guesses { guessedIDs.fill(key, id, at: reader.store.version) }
+        return id
+    }
+
+    /// The account to which an identity leads.
+    private func knownAccount(_ id: AccountID, under key: [UInt8], in reader: RecordReader) throws -> StoredAccount {
         guard let account = try account(id, in: reader) else {
             throw CloudError(
                 .internalError, "An identity leads to an account that does not exist. Restore the store from a backup.",

@@ -20,10 +20,13 @@ extension CloudService {
         _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchZoneChangesResponse {
         try reporting(.fetchZoneChanges, caller, itemCount: 1) { event in
-            if database != .public { try requireAccount(caller) }
+            let claimed = try database == .public ? nil : claimedAccount(of: caller)
             if let fault = environment.faults?.error(at: .zone(request.zone, caller, .fetchZoneChanges)) { throw fault }
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             let response = try engine.read { reader in
+                if let user = claimed?.userName, let reads = RequestReads(reader) {
+                    ZoneFeed.announce(request, database, caller, user: user, seal, reads)
+                }
                 // The error that public data has no feed needs no account.
                 let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
                 let zone = try ScopeVerdict.zone(
@@ -57,6 +60,7 @@ struct ZoneFeed {
 
     func page(_ request: FetchZoneChangesRequest) throws -> FetchZoneChangesResponse {
         guard let zoneReader = try reader.zone(zone.id) else { throw try ZoneFacts.missing(zone, in: reader) }
+        announce(request)
         let access = try ZoneAccess(service, to: zone, caller: account.userName, in: reader)
         guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
         let header = try zoneReader.header()
@@ -88,7 +92,7 @@ struct ZoneFeed {
 
     // MARK: Tokens
 
-    private var binding: TokenBinding {
+    var binding: TokenBinding {
         TokenBinding(user: account.userName, container: container, database: database, zone: zone.id)
     }
 

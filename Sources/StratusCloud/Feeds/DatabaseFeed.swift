@@ -30,7 +30,7 @@ extension CloudService {
                 throw CloudError(
                     .badDatabase, "The public database has no feed of zones. Query it instead.", ["rule": "T-02"])
             }
-            try requireAccount(caller)
+            try claimedAccount(of: caller)
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             let response = try engine.read { reader in
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)

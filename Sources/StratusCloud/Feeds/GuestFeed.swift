@@ -134,7 +134,9 @@ struct GuestFeed {
 
     private mutating func nextChange(upTo last: UInt64) throws -> LatestWrite? {
         if batch.isEmpty, let round = progress.round, round.sequence < last {
-            batch = try zone.changes(after: round.sequence, upTo: last, limit: Self.batchCount)[...]
+            let changes = try zone.changes(after: round.sequence, upTo: last, limit: Self.batchCount)
+            if let reads = zone.reads { try announce(changes, reads) }
+            batch = changes[...]
         }
         return batch.first
     }
@@ -177,8 +179,13 @@ struct GuestFeed {
             progress.round?.walk = GuestWalk(top: nil)
             return
         }
+        if let reads = zone.reads {
+            reads.records(CollectionOfOne(share))
+            reads.places(of: CollectionOfOne(share))
+        }
         try tell(share, .covered)
         let content = try zone.record(share)?.record.shareContent()
+        if let reads = zone.reads, let root = content?.root { announce(root: root, reads) }
         guard let root = try history.root(of: share, at: end, now: content?.root) else { return }
         // The share was created or ended since, so the root has its own walk.
         guard try isFresh || !isMoved(root) else { return }
@@ -293,6 +300,7 @@ extension GuestFeed {
     ) throws -> [(name: RecordName, isTombstone: Bool)] {
         let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
         var names: [(name: RecordName, isTombstone: Bool)] = []
+        zone.reads?.announce(range, limit: limit)
         try zone.store.scan(range) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if parts.chunkIndex == nil { names.append((parts.name, try RecordCodec.isTombstone(value))) }

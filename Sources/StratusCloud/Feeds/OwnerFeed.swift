@@ -28,7 +28,9 @@ struct OwnerFeed {
     /// Fills the page, and advances the progress.
     mutating func run() throws {
         while progress.position < now {
-            let batch = try zone.changes(after: progress.position, upTo: now, limit: Self.batchCount)
+            let limit = zone.reads == nil ? Self.batchCount : max(Self.batchCount, min(2_048, page.roomCount + 1))
+            let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
+            if let reads = zone.reads { announce(batch, reads) }
             for change in batch {
                 guard !page.isFull else {
                     page.isMoreComing = true
@@ -38,7 +40,7 @@ struct OwnerFeed {
                 try tell(change)
                 progress.position = change.sequence
             }
-            if batch.count < Self.batchCount { progress.position = now }
+            if batch.count < limit { progress.position = now }
         }
         progress.beginning = 0
     }
@@ -99,6 +101,11 @@ struct FeedPage {
     var isFull: Bool {
         changed.count + deleted.count >= limits.count || byteCount >= limits.byteCount
             || lookCount >= limits.lookCount
+    }
+
+    /// The most records that may still be read for this page.
+    var roomCount: Int {
+        max(0, min(limits.count - changed.count - deleted.count, limits.lookCount - lookCount))
     }
 
     mutating func look() { lookCount += 1 }

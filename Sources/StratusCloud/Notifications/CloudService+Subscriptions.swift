@@ -29,7 +29,7 @@ extension CloudService {
                 $0 + $1.id.utf8.count + SubscriptionCoding.entry(of: $1).encoded().count
             }
             try requestLimits().check(byteCount: byteCount)
-            try requireAccount(caller)
+            try claimedAccount(of: caller)
             try Self.checkDuplicates(request)
             let (response, hasWritten) = try engine.transact { transaction in
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
@@ -55,7 +55,7 @@ extension CloudService {
         if case .named(let ids) = request { named = ids }
         return try reporting(.fetchSubscriptions, caller, itemCount: named?.count ?? 0) { event in
             if let named { try requestLimits().check(itemCount: named.count) }
-            try requireAccount(caller)
+            try claimedAccount(of: caller)
             let found = try engine.read { reader in
                 let user = try accountDirectory.requireAccount(of: caller, in: reader).userName
                 guard let named else {

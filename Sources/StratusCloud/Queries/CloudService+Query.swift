@@ -53,23 +53,34 @@ extension CloudService {
     private func answer(
         _ request: QueryRequest, _ caller: Caller, _ database: DatabaseSelector
     ) throws -> (page: DatabaseQuery.Page, binding: TokenBinding, query: ClientQuery, zone: ZoneAddress?) {
-        if database != .public { try requireAccount(caller) }
+        if database != .public { try claimedAccount(of: caller) }
         let limit = request.limit > 0 ? min(request.limit, options.queryPageLimit) : options.queryPageCount
-        let known = try caller.account.flatMap { try account($0) }
-        let binding = TokenBinding(user: known?.userName, container: caller.container, database: database)
-        let (query, zone, cursor) = try opened(request.start, binding)
+        let claimed = try caller.account.flatMap { try accountDirectory.cache.guess(for: $0) ?? account($0) }
+        let claim = TokenBinding(user: claimed?.userName, container: caller.container, database: database)
+        let (query, zone, cursor) = try opened(request.start, claim)
         let fault = zone.flatMap { environment.faults?.error(at: .zone($0, caller, .query)) }
         if let fault { throw fault }
-        let page = try engine.read { reader in
+        let (page, binding) = try engine.read { reader in
+            if let reads = RequestReads(reader), RequestReads.mayBeKey(query.recordType) {
+                reads.account(of: caller)
+                reads.schema(of: [RecordType(query.recordType)], in: caller.container)
+                announce(zone, database, caller, user: claimed?.userName, RecordType(query.recordType), reads)
+            }
             // Every caller may read public data, regardless of the account's status (S-17).
-            let found = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            let found =
+                try database == .public
+                ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+                : accountDirectory.requireAccount(of: caller, in: reader)
+            // This account decides: the other may have been deleted since.
+            let binding = TokenBinding(user: found?.userName, container: caller.container, database: database)
+            guard cursor == nil || binding.user == claim.user else { throw CloudError.foreignCursor }
             let account = AccountVerdict.status(of: found) == .available ? found : nil
             let zones = try zones(zone, database, caller, found, in: reader)
             let verdict = try verdict(query, caller, account, isPublic: database == .public, in: reader)
             let run = DatabaseQuery(
                 service: self, caller: caller, account: account, database: database, verdict: verdict, zones: zones,
                 desiredKeys: request.desiredKeys, reader: reader)
-            return try run.page(after: cursor, limit: limit)
+            return (try run.page(after: cursor, limit: limit), binding)
         }
         return (page, binding, query, zone)
     }

@@ -55,6 +55,7 @@ struct DatabaseQuery {
             for zone in zones { _ = try visibleZone(zone) }
             return page
         }
+        announceZones(RecordType(verdict.query.recordType))
         if verdict.sortFields.isEmpty {
             try addInTurn(cursor, limit, to: &page)
         } else if zones.count == 1, let zone = zones.first {
@@ -228,7 +229,9 @@ struct DatabaseQuery {
         let before = reader.store.cost
         let fields = FieldSelection.desired(desiredKeys)
         func rows(_ plan: QueryPlan) throws -> QueryPage {
-            try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { decoded in
+            try zoneReader.page(
+                of: query, plan, after: position, limits, fields: fields, needsPlaces: zone.isShared
+            ) { decoded in
                 // The caller may read everything of their own.
                 try !zone.isShared && !zone.isPublic || access.permissions(for: decoded.stored).contains(.read)
             }

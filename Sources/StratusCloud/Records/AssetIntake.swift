@@ -60,6 +60,11 @@ struct AssetIntake: Sendable {
         return results
     }
 
+    /// The digests of the contents that were stored for a zone.
+    func digests(for zone: ZoneRequest) -> [[UInt8]] {
+        results[zone.zone.assetOwner]?.values.compactMap { try? $0.get().digest } ?? []
+    }
+
     /// Ends the leases of the stored files, unless a commit's outcome is unknown: then the leases expire.
     func release(_ outcomes: [Result<ZoneAnswer, CloudError>]) {
         for case .failure(let error) in outcomes where error.code == .serverResponseLost { return }
@@ -89,11 +94,15 @@ struct AssetIntake: Sendable {
 struct AssetPreflight {
     let service: CloudService
     let caller: Caller
+    let user: UserName
     let intake: AssetIntake
 
     /// The zones, with the errors of refused zones and items.
     func judged(_ zones: [ZoneRequest]) throws -> [ZoneRequest] {
         try service.engine.read { reader in
+            for zone in zones where zone.error == nil {
+                _ = BatchReads(service, zone, caller, user: user, intake: intake, in: reader)
+            }
             let account = try service.accountDirectory.requireAccount(of: caller, in: reader)
             var zones = zones
             let changes = try zones.indices.map { try refuse(&zones[$0], account, reader) }

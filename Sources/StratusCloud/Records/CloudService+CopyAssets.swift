@@ -68,12 +68,15 @@ extension CloudService {
     package func copyAsset(
         _ wanted: HeldAsset, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> String {
-        if database != .public { try requireAccount(caller) }
+        if database != .public { try claimedAccount(of: caller) }
         guard let assets else {
             throw CloudError(.assetNotAvailable, "The store has no directory for assets. Open it with one.")
         }
         let owner: UserName? = try reading { reader in
-            let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            let account =
+                try database == .public
+                ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+                : accountDirectory.requireAccount(of: caller, in: reader)
             let zone = try ScopeVerdict.zone(
                 wanted.record.zone, in: database, container: caller.container, caller: account?.userName)
             var fetch = RecordFetch(

@@ -47,7 +47,7 @@ extension CloudService {
                     "The client change token is too large. Send an identifier.",
                     limit: options.clientChangeTokenByteCount, ["bytes": "\(token.count)"])
             }
-            let account = try requireAccount(caller)
+            let account = try claimedAccount(of: caller)
             let sorter = RequestSorter(
                 service: self, request: request, caller: caller, account: account, database: database)
             let (sorted, unresolved) = try sorter.sorted()
@@ -55,7 +55,9 @@ extension CloudService {
             var intake = AssetIntake(store: assets)
             intake.measure(zones, request.policy)
             if intake.isNeeded {
-                zones = try AssetPreflight(service: self, caller: caller, intake: intake).judged(zones)
+                zones = try AssetPreflight(
+                    service: self, caller: caller, user: account.userName, intake: intake
+                ).judged(zones)
                 intake.takeIn(zones, request.policy)
             }
             let outcomes = zones.map { write($0, caller, account, intake, &event) }
@@ -79,9 +81,12 @@ extension CloudService {
             uptimeSeconds: environment.clock.uptimeSeconds)
         do {
             let answer = try engine.transact(in: request.zone.id.database) { transaction in
+                var reads = BatchReads(
+                    self, request, caller, user: account.userName, intake: intake, in: transaction)
                 // Again, because the account may have been deleted since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
                 let zone = try writableZone(request, outset.birth, transaction)
+                reads?.found(zone)
                 let judge = try ZoneJudge(self, request, account, transaction, zone: zone, intake: intake)
                 var batch = ZoneBatch(
                     service: self, request: request, outset: outset, account: account, transaction: transaction,

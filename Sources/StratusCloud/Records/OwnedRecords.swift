@@ -146,11 +146,18 @@ struct Cascades {
         in zone: ZoneReader, _ transaction: RecordTransaction, including isIncluded: (RecordName) throws -> Bool
     ) throws {
         var known = Set(names)
+        zone.reads?.deletions(of: names, limit: budget.visitCount)
         for cause in names {
             var queue = [cause]
             var found: [RemovedRecord] = []
             var position = 0
+            var levelEnd = 1
             while position < queue.count {
+                if position == levelEnd {
+                    // Everything that the level before has added.
+                    zone.reads?.deletions(of: queue[position...], limit: budget.visitCount)
+                    levelEnd = queue.count
+                }
                 let name = queue[position]
                 position += 1
                 let countedByteCount = transaction.countedByteCount

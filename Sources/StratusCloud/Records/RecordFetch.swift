@@ -14,6 +14,8 @@ struct RecordFetch {
     let reader: RecordReader
     var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
     var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
+    /// Nil where announcing gains nothing.
+    var reads: FetchReads?
 
     mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
         let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
@@ -47,6 +49,7 @@ struct RecordFetch {
             let zone = try ScopeVerdict.zone(
                 address, in: database, container: caller.container, caller: account?.userName)
             let access = try ZoneAccess(service, to: zone, caller: isUsable ? account?.userName : nil, in: reader)
+            reads?.found(zone)
             guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
             return access
         }
@@ -90,13 +93,19 @@ extension CloudService {
         faults: [RecordAddress: CloudError]
     ) throws -> FetchRecordsResponse {
         try requestLimits().check(itemCount: request.addresses.count)
-        if database != .public { try requireAccount(caller) }
+        let claimed = try database == .public ? nil : claimedAccount(of: caller)
         let fields = FieldSelection.desired(request.desiredKeys)
         let records = try engine.read { reader in
+            var reads = FetchReads(reader, database)
+            reads?.announce(request.addresses, by: caller, user: claimed?.userName)
             // Every caller may read public data, regardless of the account's status (S-17).
-            let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            let account =
+                try database == .public
+                ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+                : accountDirectory.requireAccount(of: caller, in: reader)
             var fetch = RecordFetch(
-                service: self, caller: caller, account: account, database: database, fields: fields, reader: reader)
+                service: self, caller: caller, account: account, database: database, fields: fields, reader: reader,
+                reads: reads)
             return try request.addresses.map { try faults[$0].map { .failure($0) } ?? fetch.record($0) }
         }
         return FetchRecordsResponse(records: records)

@@ -255,6 +255,7 @@ extension ZoneBatch {
 
     /// The saves that newly hold a content that is no longer available.
     func contentErrors(saves: [JudgedSave], _ assets: AssetChange) throws -> [RecordName: CloudError] {
+        announce(assets)
         // Contents that were not stored have no lease, and their records are not written.
         guard !assets.added.isEmpty, saves.allSatisfy({ $0.quotaError == nil }) else { return [:] }
         let unavailable = try service.assetLedger.unavailable(

@@ -267,17 +267,16 @@ extension ZoneJudge {
     /// The share without invited people and requesters whose accounts were deleted, and the IDs of these participants.
     /// No client sees them (`SharePeople`); the next save removes them.
     private func withoutGone(_ content: ShareContent) throws -> (ShareContent?, Set<ParticipantID>) {
-        func isGone(_ user: UserName) throws -> Bool {
-            try service.accountDirectory.account(userName: user, in: reader) == nil
-        }
         var content = content
-        let gone = try content.participants.filter { participant in
-            guard participant.status == .pending, let user = participant.user else { return false }
-            return try isGone(user)
-        }
-        let ids = Set(gone.map(\.id))
+        let invited = content.participants.filter { $0.status == .pending && $0.user != nil }
+        let users = invited.compactMap(\.user) + content.requesters.map(\.user)
+        let accounts = try service.accountDirectory.accounts(
+            under: users.map { AccountDirectory.identityKey(of: $0) }, in: reader)
+        let gone = zip(invited, accounts).filter { $1 == nil }
+        let goneRequesters = Set(zip(users, accounts).dropFirst(invited.count).filter { $1 == nil }.map(\.0))
+        let ids = Set(gone.map(\.0.id))
         content.participants.removeAll { ids.contains($0.id) }
-        try content.requesters.removeAll { try isGone($0.user) }
+        content.requesters.removeAll { goneRequesters.contains($0.user) }
         return (content, ids)
     }
 
@@ -287,29 +286,35 @@ extension ZoneJudge {
     private func resolve(_ claim: ShareClaim, _ situation: inout ShareSituation) throws {
         let stored = situation.stored?.participants ?? []
         let known = Set(stored.map(\.id))
-        for participant in stored where participant.user == nil {
-            guard let handle = participant.invitation?.handle else { continue }
-            situation.handleOwners[handle] =
-                try service.accountDirectory.account(handle: handle, in: reader)?.userName
-        }
-        for (place, participant) in claim.participants.enumerated() {
-            guard !known.contains(ParticipantID(participant.id)), let lookup = participant.lookup else { continue }
-            let person = try person(lookup)
+        let handles = stored.filter { $0.user == nil }.compactMap(\.invitation?.handle)
+        let added = claim.participants.enumerated().filter { !known.contains(ParticipantID($1.id)) && $1.lookup != nil }
+        let accounts = try service.accountDirectory.accounts(
+            under: handles.map { AccountDirectory.identityKey(of: $0) } + added.map { identityKey(of: $1.lookup) },
+            in: reader)
+        for (handle, account) in zip(handles, accounts) { situation.handleOwners[handle] = account?.userName }
+        for ((place, participant), account) in zip(added, accounts.dropFirst(handles.count)) {
+            guard let lookup = participant.lookup else { continue }
+            let person = try person(lookup, account)
             situation.people[place] = person
             if let handle = person.handle { situation.handleOwners[handle] = person.user }
         }
     }
 
-    private func person(_ lookup: IdentityLookup) throws -> ResolvedPerson {
+    /// Nil for the caller, whose account is known.
+    private func identityKey(of lookup: IdentityLookup?) -> [UInt8]? {
+        if case .userRecord(ZoneAddress.currentUser)? = lookup { return nil }
+        return lookup.flatMap { AccountDirectory.identityKey(of: $0) }
+    }
+
+    /// The person of a look-up that leads to this account.
+    private func person(_ lookup: IdentityLookup, _ found: StoredAccount?) throws -> ResolvedPerson {
         if let handle = lookup.handle {
-            let normalized = try AccountLimits.normalized(handle)
-            let owner = try service.accountDirectory.account(handle: normalized, in: reader)
-            return ResolvedPerson(handle: normalized, user: owner?.userName)
+            return ResolvedPerson(handle: try AccountLimits.normalized(handle), user: found?.userName)
         }
         guard case .userRecord(let name) = lookup, name != ZoneAddress.currentUser else {
             return ResolvedPerson(user: account.userName)
         }
-        guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
+        guard let found else {
             throw CloudError(
                 .invalidArguments, "No person has this user record. Look them up by a handle.",
                 ["rule": "X-11", "userRecord": name])

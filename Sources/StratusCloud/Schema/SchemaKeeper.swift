@@ -2,13 +2,14 @@
 // and fields are added in development and refused in production (S-13).
 //
 // A known type costs no read. The cache holds it with the version since which it is valid, gets every change at the
-// time of its publication, and is not used while a change of the type is in flight.
+// time of its publication, and is not used while a change of the type is in flight. Where other processes write to the
+// store the cache remembers nothing: who announces reads knows the key without it.
 
 import FoundationEssentials
 import StratusLayout
 package import StratusModel
 package import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// The result of checking records against their types.
 package struct SchemaJudgement: Sendable {
@@ -34,9 +35,11 @@ package struct SchemaJudgement: Sendable {
 
 /// Keeps the schemas of a store's containers.
 package final class SchemaKeeper: Sendable {
-    private let cache = PublishedCache<[UInt8], RecordTypeSchema>(maximumCount: 10_000)
+    private let cache: PublishedCache<[UInt8], RecordTypeSchema>
 
-    package init() {}
+    package init(role: CacheRole = .answers) {
+        cache = PublishedCache(maximumCount: role == .answers ? 10_000 : 0, role: role)
+    }
 
     /// Checks records against their types, in their order: the first record with a new field determines its type.
     ///

@@ -39,12 +39,12 @@ package final class CloudService: Sendable {
     package let engine: RecordEngine
     package let environment: CloudEnvironment
     package let options: CloudOptions
-    package let accountDirectory = AccountDirectory()
+    package let accountDirectory: AccountDirectory
     /// The contents of assets; nil if none can be saved.
     package let assets: AssetStore?
     package let assetLedger: AssetLedger
-    package let schemaKeeper = SchemaKeeper()
-    package let acceptanceDirectory = AcceptanceDirectory()
+    package let schemaKeeper: SchemaKeeper
+    package let acceptanceDirectory: AcceptanceDirectory
     package let tokenKeeper = TokenKeeper()
     package let subscriptionDirectory: SubscriptionDirectory
     package let deliveryBell = DeliveryBell()
@@ -59,7 +59,11 @@ package final class CloudService: Sendable {
         self.assets = assets
         assetLedger = AssetLedger(store: assets)
         unknownFields = UnknownFields(incarnation: engine.openedIncarnation)
-        subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
+        let role = engine.store.cacheRole
+        accountDirectory = AccountDirectory(role: role)
+        schemaKeeper = SchemaKeeper(role: role)
+        acceptanceDirectory = AcceptanceDirectory(role: role)
+        subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount, role: role)
     }
 
     /// The journal for changes of a caller, or of the host.
@@ -206,6 +210,17 @@ extension CloudService {
     package func requireAccount(_ caller: Caller) throws(CloudError) -> StoredAccount {
         guard let id = caller.account else { return try AccountVerdict.require(nil) }
         return try AccountVerdict.require(account(id))
+    }
+
+    /// The caller's account before a request, which requires it again in its snapshot or transaction. Only the second
+    /// one decides; so where caches guess, a guess that lets the request go on is enough. Use no more of it than the
+    /// names, which never change.
+    @discardableResult
+    func claimedAccount(of caller: Caller) throws(CloudError) -> StoredAccount {
+        if let id = caller.account, let guess = accountDirectory.cache.guess(for: id), guess.standing == .good {
+            return guess
+        }
+        return try requireAccount(caller)
     }
 
     /// The account, or nil if there is none. Needs no look-up if the cache has it.

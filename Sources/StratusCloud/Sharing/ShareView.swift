@@ -7,6 +7,7 @@
 
 package import StratusModel
 import StratusRecords
+import StratusStore
 
 struct ShareView {
     /// The part that the viewer may know.
@@ -157,18 +158,38 @@ struct SharePeople {
 
     /// Looks up the people that a view shows, and no others.
     init(in view: ShareView, _ directory: AccountDirectory, _ reader: RecordReader) throws {
+        // Where reads are trips, they are read together, in the order in which they are needed here.
+        var known =
+            try reader.store.gainsFromPrefetching
+            ? directory.accounts(under: Self.identities(in: view), in: reader)[...] : nil
+        func next(_ find: () throws -> StoredAccount?) rethrows -> StoredAccount? {
+            if known == nil { return try find() }
+            return known?.popFirst() ?? nil
+        }
         for participant in view.portion.participants {
             if let user = participant.user {
-                accounts[user] = try directory.account(userName: user, in: reader)
+                accounts[user] = try next { try directory.account(userName: user, in: reader) }
             } else if case .handle(let handle)? = participant.invitation,
-                let account = try directory.account(handle: handle, in: reader), account.standing != .suspended
+                let account = try next({ try directory.account(handle: handle, in: reader) }),
+                account.standing != .suspended
             {
                 reachableHandles.insert(handle)
             }
         }
         for petitioner in view.portion.requesters + view.portion.blocked {
-            accounts[petitioner.user] = try directory.account(userName: petitioner.user, in: reader)
+            accounts[petitioner.user] = try next { try directory.account(userName: petitioner.user, in: reader) }
         }
+    }
+
+    /// The keys of the identities that lead to the people of a view; nil where none can.
+    private static func identities(in view: ShareView) -> [[UInt8]?] {
+        let participants = view.portion.participants.compactMap { participant -> [UInt8]?? in
+            if let user = participant.user { return .some(AccountDirectory.identityKey(of: user)) }
+            guard case .handle(let handle)? = participant.invitation else { return nil }
+            return .some(AccountDirectory.identityKey(of: handle))
+        }
+        let petitioners = view.portion.requesters + view.portion.blocked
+        return participants + petitioners.map { AccountDirectory.identityKey(of: $0.user) }
     }
 
     /// Whether a person has an account that may take part. An account that the host has closed does not count.

@@ -52,6 +52,7 @@ package struct ShareWriter {
     package func settlement(
         of changes: [ShareTransition], with plan: MutationPlan, stamp: Stamp
     ) throws -> ShareSettlement {
+        if let reads = RequestReads(transaction) { announce(changes, identity: plan.header.identity, reads) }
         var settlement = ShareSettlement()
         var eventCounts: [UInt64: UInt64] = [:]
         for change in changes where change.old != change.new {

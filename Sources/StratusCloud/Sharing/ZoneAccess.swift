@@ -164,6 +164,7 @@ extension CloudService {
             guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
             found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(identity)
         }
+        for id in found.keys { reader.willRead(zone: id) }
         return try found.compactMap { id, known in
             // A deleted zone, or a new one of the same name, is not the one that was shared.
             guard let listing = try reader.listing(of: id), known.identities.contains(listing.entry.identity) else {

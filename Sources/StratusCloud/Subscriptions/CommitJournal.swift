@@ -235,6 +235,11 @@ struct CommitChanges {
     init(_ plan: MutationPlan, _ interest: ZoneInterest, isShared isSharedNow: Bool, in zone: ZoneReader) throws {
         self.plan = plan
         holdsShares = interest.isSharedWanted
+        if let reads = zone.reads {
+            let names = plan.saved.map(\.record.name) + plan.deleted.map(\.name)
+            reads.records(names)
+            if holdsShares { reads.places(of: names + [ShareContent.zoneWideName]) }
+        }
         let isZoneWide = try isSharedNow && zone.node(ShareContent.zoneWideName) != nil
         var found: Set<RecordType> = []
         for stored in plan.saved {

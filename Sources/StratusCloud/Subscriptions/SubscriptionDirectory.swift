@@ -9,13 +9,13 @@
 //
 // The cache is exact, like `PublishedCache`: an answer has the version since which it is valid, is removed when a
 // change of it is published, and is neither used nor kept while a change of its range is in flight. A failed change has
-// no effect.
+// no effect. Where other processes write to the store nothing is kept: every commit reads what it needs.
 
 import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// Finds the subscriptions that a commit may concern.
 package final class SubscriptionDirectory: Sendable {
@@ -51,9 +51,13 @@ package final class SubscriptionDirectory: Sendable {
     private static let answerByteCount = 320
 
     private let state: Locked<State>
+    private let keepsAnswers: Bool
 
     /// Keeps `byteCount` bytes, not counting subscriptions to the public database.
-    package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
+    package init(byteCount: Int, role: CacheRole = .answers) {
+        keepsAnswers = role == .answers
+        state = Locked(State(answers: RecentEntries(room: keepsAnswers ? byteCount : 0)))
+    }
 
     /// The number of kept answers.
     package var keptCount: Int { state.withLock { $0.answers.count } }
@@ -132,7 +136,7 @@ package final class SubscriptionDirectory: Sendable {
         let range = known?.range ?? range()
         let isUnchanged = !transaction.hasUnpublishedWrite(in: range)
         let (answer, byteCount) = try read(range)
-        guard isUnchanged else { return answer }
+        guard isUnchanged, keepsAnswers else { return answer }
         state.withLock { state in
             guard state.lastPublished <= version else { return }
             state.answers.insert(
@@ -150,7 +154,7 @@ package final class SubscriptionDirectory: Sendable {
     ) throws -> PublicSubscriptions.Queries {
         if let known = state.withLock({ $0.publics[container] }) { return known.queries }
         let found = try PublicSubscriptions(GlobalKeys.subscriptions(in: container), transaction)
-        state.withLock { $0.publics[container] = found }
+        if keepsAnswers { state.withLock { $0.publics[container] = found } }
         return found.queries
     }
 

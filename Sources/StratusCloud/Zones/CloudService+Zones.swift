@@ -18,7 +18,7 @@ extension CloudService {
         return try reporting(.modifyZones, caller, itemCount: itemCount) { event in
             guard itemCount > 0 else { return ModifyZonesResponse(saves: [], deletes: []) }
             try requestLimits().check(itemCount: itemCount)
-            let account = try requireAccount(caller)
+            let account = try claimedAccount(of: caller)
             guard database != .public, database == .private || request.saves.isEmpty else {
                 throw CloudError(
                     .badDatabase, "Custom zones are only supported in private databases. Use the private database.")
@@ -55,7 +55,7 @@ extension CloudService {
         if case .named(let addresses) = request { named = addresses }
         return try reporting(.fetchZones, caller, itemCount: named?.count ?? 0) { event in
             if let named { try requestLimits().check(itemCount: named.count) }
-            if database != .public { try requireAccount(caller) }
+            if database != .public { try claimedAccount(of: caller) }
             let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
             let zones = try engine.read { reader in
                 // Again, because the account may have been deleted since. Every caller may read public zones (S-17).

@@ -113,7 +113,7 @@ final class StoreBacking: Sendable {
     func open(
         continuing: Continuation? = nil, emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
-        guard let directory else { return (MemoryStore(), []) }
+        guard let directory else { return (try options.makeMemoryStore?() ?? MemoryStore(), []) }
         var options = options.storeOptions
         options.didFailWrite = didFailWrite
         let store = try LevelDBStore.open(

@@ -5,7 +5,7 @@ public import Logging
 public import Metrics
 import StratusCloud
 import StratusModel
-import StratusStore
+package import StratusStore
 import Synchronization
 
 extension Stratus {
@@ -27,6 +27,9 @@ extension Stratus {
         /// Whether to migrate a store of an older format, which older software cannot open afterwards. The tool asks
         /// first.
         package var migratesOlderFormat = true
+
+        /// What makes the store of `inMemory(options:)`, for tests that run on another one. Nil: a store in memory.
+        package var makeMemoryStore: (@Sendable () throws -> any OrderedStore)?
 
         // MARK: The server's rules
 

@@ -10,6 +10,8 @@
 //      publications between them cannot mislead it.
 //   3. Readers hold the lock of one lane, writers those of all lanes, taken in order. No code outside the cache runs
 //      under a lock.
+//   4. Where other processes write to the store, the cache only guesses: it knows nothing at any version, and `chain`
+//      names ancestors that may be worth fetching together.
 //
 // Locks. The slots of a zone link to each other, so there is one table. A lane is a mutex with its own cache lines,
 // chosen by the hash of the name. A reader locks one lane and reads the table; a fill or a publication locks all lanes.
@@ -54,6 +56,7 @@ package final class AncestorCache: Sendable {
 
     /// Whether the cache was created without room for anything. It then never knows anything.
     package let isOff: Bool
+    package let role: CacheRole
     let hashMask: UInt64
     private let lanes: [Locked<Lane>]
     private let hasEvicted = Atomic(false)
@@ -66,7 +69,8 @@ package final class AncestorCache: Sendable {
     /// about 2 KB, turns it off.
     ///
     /// Tests set a small `hashBitCount` so that names collide.
-    package init(capacityByteCount: Int, hashBitCount: Int = 64) {
+    package init(capacityByteCount: Int, hashBitCount: Int = 64, role: CacheRole = .answers) {
+        self.role = role
         let fixedByteCount = AncestorCache.laneCount * AncestorCache.laneByteCount
         let stripeByteCount =
             AncestorTable.stripeCount(forCapacity: capacityByteCount) * MemoryLayout<StoreVersion>.stride
@@ -84,8 +88,12 @@ package final class AncestorCache: Sendable {
     package func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion) {
         guard !isOff, version != AncestorTable.noValue else { return }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
+        if role == .guesses, isGuessed(zone, name, hash, node) { return }
         withAllLanes { table in
-            table.fill(name, in: zone, hash: hash, with: node, at: version)
+            switch role {
+            case .answers: table.fill(name, in: zone, hash: hash, with: node, at: version)
+            case .guesses: table.publish(HierarchyChange(zone: zone, name: name, node: node), hash: hash, version: 0)
+            }
             if table.evictionStepCount > 0 { hasEvicted.store(true, ordering: .relaxed) }
         }
     }
@@ -169,7 +177,7 @@ package final class AncestorCache: Sendable {
 extension AncestorCache {
     /// The node of a record at `version`, or nil if the cache does not know it.
     package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> ParentEntry? {
-        guard !isOff, version != AncestorTable.noValue else { return nil }
+        guard !isOff, role == .answers, version != AncestorTable.noValue else { return nil }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
         return withLane(forHash: hash) { table, lane in
             guard let slot = table.find(name.text.utf8.span, in: zone, hash: hash),
@@ -188,7 +196,9 @@ extension AncestorCache {
     package func nearestShareRoot(
         zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
     ) -> AncestorShareAnswer {
-        guard !isOff, version != AncestorTable.noValue else { return .unknown(at: name, levels: 0) }
+        guard !isOff, role == .answers, version != AncestorTable.noValue else {
+            return .unknown(at: name, levels: 0)
+        }
         var next = name
         var passed = 0
         while passed < limit {
@@ -231,6 +241,43 @@ extension AncestorCache {
                 levels += 1
             }
             return (.unknown(at: table.name(of: slot), levels: levels), false)
+        }
+    }
+}
+
+// MARK: Guesses
+
+extension AncestorCache {
+    /// The ancestors that a record had when the cache last heard of them, nearest first, at most `limit`, and no more
+    /// than one lock allows. Empty unless the cache only guesses.
+    package func chain(zone: CacheZone, above name: RecordName, limit: Int) -> [RecordName] {
+        guard !isOff, role == .guesses else { return [] }
+        let limit = min(limit, AncestorCache.levelsPerLock)
+        let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
+        return withLane(forHash: hash) { table, lane in
+            var chain: [RecordName] = []
+            guard let start = table.find(name.text.utf8.span, in: zone, hash: hash) else {
+                lane.misses += 1
+                return chain
+            }
+            lane.note(start)
+            lane.hits += 1
+            var slot = start
+            while chain.count < limit {
+                let link = table.links[Int(slot)]
+                guard link.validSince != AncestorTable.noValue, link.parent != AncestorTable.none else { break }
+                slot = link.parent
+                chain.append(table.name(of: slot))
+            }
+            return chain
+        }
+    }
+
+    /// Whether the cache guesses this value already. Most reads repeat earlier ones, and a fill locks all lanes.
+    private func isGuessed(_ zone: CacheZone, _ name: RecordName, _ hash: UInt64, _ node: ParentEntry) -> Bool {
+        withLane(forHash: hash) { table, _ in
+            guard let slot = table.find(name.text.utf8.span, in: zone, hash: hash) else { return false }
+            return table.node(of: slot, at: AncestorTable.noValue - 1) == node
         }
     }
 }

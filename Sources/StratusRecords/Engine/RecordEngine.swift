@@ -17,10 +17,11 @@ package final class RecordEngine: Sendable {
     /// The store's incarnation when it was opened. It differs between copies.
     package let openedIncarnation: UUID
     /// At least half of these are kept: twenty times the zones that a database may have.
-    let directoryCache = PublishedCache<ZoneID, ZoneListing>(maximumCount: 40_000)
+    let directoryCache: PublishedCache<ZoneID, ZoneListing>
     /// Whether this engine is rebuilding indexes, of one zone at a time.
     let isRebuilding = Atomic(false)
-    /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version.
+    /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version. Not used
+    /// where other processes write: there a request reads the entry.
     let rebuilding: Locked<Set<CacheZone>>
 
     /// Opens the record layer of a store. An empty store gets its first entries.
@@ -33,7 +34,8 @@ package final class RecordEngine: Sendable {
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
-        self.ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount)
+        ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount, role: store.cacheRole)
+        directoryCache = PublishedCache(maximumCount: 40_000, role: store.cacheRole)
         let (opened, rebuilding) = try Self.explainingErrors {
             let opened = try StoreFormat.check(store, incarnation: incarnation, olderFormat: options.olderFormat)
             return (opened, try store.read { try RebuildMark.zones(in: $0) })
@@ -159,7 +161,8 @@ extension StoreReader {
 //
 // Invariant: between the commit that sets the mark and the one that removes it, the indexes of the zone may lack
 // entries and counts, so a request that must be refused could be accepted. The zone takes no requests. The engine keeps
-// the marked zones in memory and changes them when a commit is published, so a request needs no read.
+// the marked zones in memory and changes them when a commit is published, so a request needs no read. Where other
+// processes write to the store, each request reads the entry.
 
 enum RebuildMark {
     /// The zones that are marked.
@@ -195,13 +198,13 @@ extension RecordTransaction {
 
     /// Removes the mark of a zone that is deleted. A mark that is not published yet belongs to a running rebuild.
     func forgetRebuild(of zone: ZoneReader) throws {
-        guard engine.isRebuilding.load(ordering: .acquiring) || isMarked(zone) else { return }
+        guard try engine.isRebuilding.load(ordering: .acquiring) || isMarked(zone) else { return }
         try unmarkRebuilding(zone)
     }
 
     /// Throws `rebuilding` if the indexes of the zone are incomplete.
     func requireWholeIndexes(of zone: ZoneReader) throws {
-        guard isMarked(zone) else { return }
+        guard try isMarked(zone) else { return }
         guard engine.isRebuilding.load(ordering: .acquiring) else {
             throw StoreError(
                 .rebuilding, "A rebuild of the zone's indexes was interrupted: rebuild them again.",
@@ -210,7 +213,8 @@ extension RecordTransaction {
         throw StoreError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
     }
 
-    private func isMarked(_ zone: ZoneReader) -> Bool {
+    private func isMarked(_ zone: ZoneReader) throws -> Bool {
+        guard engine.directoryCache.role == .answers else { return try store.contains(zone.keys.listed(in: .rebuilds)) }
         let cacheZone = zone.cacheZone
         return engine.rebuilding.withLock { $0.contains(cacheZone) }
     }

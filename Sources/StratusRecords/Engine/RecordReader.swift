@@ -81,9 +81,10 @@ package class RecordReader {
 
     /// A zone's entry in the directory, or nil if the zone does not exist.
     package func listing(of id: ZoneID) throws -> ZoneListing? {
-        // A transaction may be creating or deleting the zone, so it asks the store.
-        let mayUseCache = transaction == nil
+        // A transaction may be creating or deleting the zone, so it asks the store. What it finds is a guess at most.
+        let mayUseCache = transaction == nil || engine.directoryCache.role == .guesses
         if mayUseCache, let listing = engine.directoryCache.value(for: id, at: store.version) { return listing }
+        willRead(zone: id)
         guard let database = try databaseEntry(id.database) else { return nil }
         let key = DatabaseKeys(database.number).zone(id.name)
         guard let entry = try store.withValue(forKey: key, { try ZoneEntry(decoding: $0) }) else { return nil }

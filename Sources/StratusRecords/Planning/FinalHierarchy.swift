@@ -180,6 +180,7 @@ struct FinalHierarchy {
         var current: RecordName? = name
         var end = FinalPosition.placed(level: -1, membership: nil)
         var hasAsked = false
+        var walk = WalkReads(in: zone)
         while let step = current {
             let draft = drafts[step]
             if let known = knownPosition(step, draft) {
@@ -200,6 +201,7 @@ struct FinalHierarchy {
                     break
                 }
             }
+            if draft == nil { walk.willRead(placeOf: step) }
             guard let place = try place(step, draft) else { break }
             guard path.count <= zone.limits.hierarchyDepth else {
                 // Too far for the first record of the path. Nothing is known about the others.

@@ -78,6 +78,7 @@ struct MutationPlanner {
         drafts.reserveCapacity(request.mutations.count)
         if header.sequence == 0 { zone.transaction?.expectWrites(intoEmpty: zone.keys.keyspace(.records)) }
         let states = try storedStates()
+        if let reads = zone.reads { announceRest(states, reads) }
         for index in states.indices {
             let draft = RecordDraft(request.mutations[index], old: states[index])
             let name = draft.name

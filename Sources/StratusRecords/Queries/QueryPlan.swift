@@ -61,14 +61,14 @@ extension QueryWay.Source {
     }
 
     /// The names in their order; nil if the source has another order.
-    func nameCursor(in store: any StoreReader) -> (any NameCursor)? {
+    func nameCursor(in zone: ZoneReader) -> (any NameCursor)? {
         switch self {
-        case .type(let range): return RangeNames(range, in: store)
+        case .type(let range): return RangeNames(range, in: zone)
         case .given(let names): return GivenNames(names)
         case .names(let ranges), .among(_, let ranges):
-            guard ranges.count != 1 else { return RangeNames(ranges[0], in: store) }
-            return JoinedNames(ranges.map { RangeNames($0, in: store, oneOf: ranges.count) })
-        case .met(let sources): return MetNames(sources.compactMap { $0.nameCursor(in: store) })
+            guard ranges.count != 1 else { return RangeNames(ranges[0], in: zone) }
+            return JoinedNames(ranges.map { RangeNames($0, in: zone, oneOf: ranges.count) })
+        case .met(let sources): return MetNames(sources.compactMap { $0.nameCursor(in: zone) })
         case .values, .scattered: return nil
         }
     }
@@ -124,7 +124,7 @@ final class RangeNames: NameCursor {
     /// batches.
     private static let batchCounts = (first: 16, largest: 256, together: 1_024)
 
-    private let store: any StoreReader
+    private let zone: ZoneReader
     private let whole: KeyRange
     private var rest: KeyRange
     private var batch: [RecordName] = []
@@ -134,12 +134,14 @@ final class RangeNames: NameCursor {
     private var isAtEnd = false
 
     /// Every key of the range is its lower bound and a name. The cursor is one of `count` that are joined.
-    init(_ range: KeyRange, in store: any StoreReader, oneOf count: Int = 1) {
+    init(_ range: KeyRange, in zone: ZoneReader, oneOf count: Int = 1) {
         largestBatchCount = max(
             Self.batchCounts.first, min(Self.batchCounts.largest, Self.batchCounts.together / max(1, count)))
-        self.store = store
+        self.zone = zone
         whole = range
         rest = range
+        // Where reads are trips, few large batches are better.
+        if zone.reads != nil { batchCount = largestBatchCount }
     }
 
     func current() throws -> RecordName? {
@@ -158,9 +160,10 @@ final class RangeNames: NameCursor {
         batch.removeAll(keepingCapacity: true)
         index = 0
         let prefixByteCount = whole.lower.count
-        try store.forEach(in: rest, limit: batchCount) { key, _ in
+        try zone.store.forEach(in: rest, limit: batchCount) { key, _ in
             batch.append(try ZoneKeys.readName(key, prefixByteCount: prefixByteCount))
         }
+        zone.reads?.records(batch)
         isAtEnd = batch.count < batchCount
         batchCount = min(batchCount * 4, largestBatchCount)
         if let last = batch.last { rest = whole.names(from: last, isInclusive: false) }

@@ -25,6 +25,7 @@ struct QueryPlanner {
         var candidates = try candidates()
         let ordered = try fixed.flatMap { try orderedSource($0) }
         let isProbed = candidates.count + (ordered == nil ? 0 : 1) > 1
+        if isProbed { zone.reads?.entries(of: candidates.map(\.source), limit: probeCount) }
         for index in candidates.indices where isProbed {
             candidates[index].count = try candidates[index].source.count(limit: probeCount, in: zone.store)
         }
@@ -47,7 +48,7 @@ struct QueryPlanner {
     private func chosen(_ candidates: [QueryWay], _ ordered: QueryWay?, isProbed: Bool) -> QueryWay {
         if let best = candidates.min(by: { $0.count < $1.count }), best.count < probeCount, isProbed { return best }
         if let ordered { return ordered }
-        let named = candidates.filter { $0.source.nameCursor(in: zone.store) != nil }
+        let named = candidates.filter { $0.source.nameCursor(in: zone) != nil }
         if named.count > 1 {
             return QueryWay(
                 source: .met(named.map(\.source)), label: named.map(\.label).joined(separator: " and "),

@@ -43,6 +43,8 @@ struct QueryRun {
     let limits: QueryPageLimits
     /// The fields of the results.
     let fields: FieldSelection
+    /// Whether `admits` depends on where records are.
+    let needsPlaces: Bool
     /// Whether the caller may see the record.
     let admits: (DecodedRecord) throws -> Bool
     private let test: RowTest
@@ -53,8 +55,10 @@ struct QueryRun {
 
     init(
         _ query: RecordQuery, _ plan: QueryPlan, in zone: ZoneReader, after position: QueryPosition?,
-        _ limits: QueryPageLimits, fields: FieldSelection, admits: @escaping (DecodedRecord) throws -> Bool
+        _ limits: QueryPageLimits, fields: FieldSelection, needsPlaces: Bool,
+        admits: @escaping (DecodedRecord) throws -> Bool
     ) {
+        self.needsPlaces = needsPlaces
         test = RowTest(query, plan, after: position)
         testedFields = query.testedFields
         self.plan = plan
@@ -67,7 +71,8 @@ struct QueryRun {
     mutating func run() throws -> QueryPage {
         switch plan.way.source {
         case .type, .names, .given, .among, .met:
-            guard let names = plan.way.source.nameCursor(in: zone.store) else { break }
+            guard let names = plan.way.source.nameCursor(in: zone) else { break }
+            zone.reads?.entries(of: [plan.way.source], limit: limits.rowCount)
             if plan.isInOrder { try runInOrder(names) } else { try pickFirst(names) }
         case .values(let key, let ranges) where plan.isInOrder: try runInOrder(key, ranges)
         case .values(let key, let ranges), .scattered(let key, let ranges): try pickFirst(entriesOf: key, ranges)
@@ -115,8 +120,13 @@ struct QueryRun {
     private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [KeyRange]) throws {
         var first = FirstRows(order: plan.order, limit: limits.rowCount)
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
+        let (reads, needsPlaces) = (zone.reads, needsPlaces)
+        func follow(_ key: Span<UInt8>, _ value: Span<UInt8>, _ plan: inout ReadPlan) throws {
+            try reads?.add(recordOf: key, prefixByteCount, needsPlaces: needsPlaces, to: &plan)
+        }
         for range in ranges where !range.isEmpty {
-            try zone.store.scan(range) { key, _ in
+            reads?.announce(range, limit: min(limits.pickedFromCount, ZoneReads.entryCount))
+            try zone.store.scan(range, .forward, limit: .max, following: follow) { key, _ in
                 guard mayPick() else { return .stop }
                 let nameOffset = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount).nameOffset
                 if let row = try row(namedIn: key, from: nameOffset, nil, { first.takes(values: $0, name: $1) }) {
@@ -154,9 +164,15 @@ struct QueryRun {
     private mutating func runInOrder(_ key: FieldKey, _ ranges: [KeyRange]) throws {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         var group: Group?
+        let direction: ScanDirection = plan.order.isAscending ? .forward : .backward
+        let (reads, needsPlaces) = (zone.reads, needsPlaces)
+        func follow(_ key: Span<UInt8>, _ value: Span<UInt8>, _ plan: inout ReadPlan) throws {
+            try reads?.add(recordOf: key, prefixByteCount, needsPlaces: needsPlaces, to: &plan)
+        }
         for range in try remaining(ranges, of: key) where !range.isEmpty {
             guard page.rows.count < limits.rowCount, page.stopped == nil else { break }
-            try zone.store.scan(range, plan.order.isAscending ? .forward : .backward) { key, _ in
+            reads?.announce(range, direction, limit: limits.rowCount - page.rows.count)
+            try zone.store.scan(range, direction, limit: .max, following: follow) { key, _ in
                 let entry = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount)
                 return try take(entry.element, key, entry.nameOffset, &group)
             }
@@ -354,12 +370,15 @@ extension ZoneReader {
 
     /// One page of results behind a position. `isTooMuch` is set if finding it exceeds the limits.
     ///
-    /// `admits` is called for every record that passes. A record that it refuses is no result.
+    /// `admits` is called for every record that passes. A record that it refuses is no result. `needsPlaces` says
+    /// whether it will read where the record is.
     package func page(
         of query: RecordQuery, _ plan: QueryPlan, after position: QueryPosition?, _ limits: QueryPageLimits,
-        fields: FieldSelection = .all, admits: @escaping (DecodedRecord) throws -> Bool = { _ in true }
+        fields: FieldSelection = .all, needsPlaces: Bool = false,
+        admits: @escaping (DecodedRecord) throws -> Bool = { _ in true }
     ) throws -> QueryPage {
-        var run = QueryRun(query, plan, in: self, after: position, limits, fields: fields, admits: admits)
+        var run = QueryRun(
+            query, plan, in: self, after: position, limits, fields: fields, needsPlaces: needsPlaces, admits: admits)
         return try run.run()
     }
 }

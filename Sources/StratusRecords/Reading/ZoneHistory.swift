@@ -42,10 +42,30 @@ package final class ZoneHistory {
     package init(_ zone: ZoneReader, now: UInt64) {
         self.zone = zone
         self.now = now
-        links = EndedTable(.parents, seeksBeforeLoading: 16)
+        links = EndedTable(.parents, seeksBeforeLoading: Self.seeksBeforeLoading)
         // Looked up for every record, and most never had a mark.
         marks = EndedTable(.shares, seeksBeforeLoading: 0)
-        children = EndedTable(.children, seeksBeforeLoading: 16)
+        children = EndedTable(.children, seeksBeforeLoading: Self.seeksBeforeLoading)
+    }
+
+    /// Look-ups of single records before a table is loaded.
+    static let seeksBeforeLoading = 16
+
+    /// Where reads are trips, reads the present places of records and of everything above them, up to the nearest
+    /// roots: level by level for all of them, so that it takes at most as many trips as there are levels.
+    package func loadChains(of names: [RecordName]) throws {
+        guard let reads = zone.reads else { return }
+        var seen = Set(names)
+        var level = names
+        for _ in 0...zone.limits.hierarchyDepth where !level.isEmpty {
+            reads.places(of: level)
+            var above: [RecordName] = []
+            for name in level {
+                guard let node = try node(name), node.share == nil, let parent = node.parent else { continue }
+                if seen.insert(parent).inserted { above.append(parent) }
+            }
+            level = above
+        }
     }
 
     /// The present place of a record, or nil if no live record has this name.
@@ -261,7 +281,7 @@ struct EndedTable {
     }
 
     /// The most entries that are loaded.
-    private static let largestCount = 2_000
+    static let largestCount = 2_000
 
     private let kind: EndedKind
     private var state: State
@@ -313,6 +333,8 @@ package struct PastWalk {
     private let history: ZoneHistory
     private let moment: UInt64
     private var levels: [Level] = []
+    /// First pages of children that were read before their turn, because reads are trips.
+    private var ahead: [RecordName: (children: [PastChild], next: RecordName?)] = [:]
 
     private struct Level {
         let parent: RecordName
@@ -334,12 +356,17 @@ package struct PastWalk {
             try descend(to: top, after: nil)
             return
         }
+        let reads = history.zone.reads
+        reads?.walk(after: last, below: top)
         var path = [last]
         while let step = path.last, step != top {
             guard let parent = try history.link(step, at: moment)?.name,
                 path.count <= history.zone.limits.hierarchyDepth + 1
             else { return nil }
             path.append(parent)
+        }
+        for (last, parent) in zip(path, path.dropFirst()) {
+            reads?.announce(history.zone.keys.children(of: parent, after: last), limit: Self.pageCount(at: path.count))
         }
         for index in path.indices.dropFirst().reversed() { try descend(to: path[index], after: path[index - 1]) }
         if goesBelowLast { try descend(to: last, after: nil) }
@@ -363,8 +390,47 @@ package struct PastWalk {
     package mutating func descend(to parent: RecordName) throws { try descend(to: parent, after: nil) }
 
     private mutating func descend(to parent: RecordName, after last: RecordName?) throws {
-        let limit = levels.count < 32 ? 256 : 16
+        let limit = Self.pageCount(at: levels.count)
+        if last == nil, let reads = history.zone.reads {
+            if ahead[parent] == nil { try lookAhead(from: [parent] + pending, limit: limit, reads) }
+            if let (page, next) = ahead.removeValue(forKey: parent) {
+                return levels.append(Level(parent: parent, page: page, next: next))
+            }
+        }
         let (page, next) = try history.children(of: parent, at: moment, after: last, limit: limit)
         levels.append(Level(parent: parent, page: page, next: next))
+        history.zone.reads?.records(page.lazy.map(\.name))
+    }
+
+    /// The most children that are read at once: the deeper, the fewer.
+    private static func pageCount(at depth: Int) -> Int { depth < 32 ? ZoneReads.pageCount : 16 }
+
+    /// Records that are looked at ahead of the walk.
+    private static let aheadCount = 512
+
+    /// The records whose children are visited later, in that order, as far as they are known.
+    private var pending: [RecordName] {
+        levels.reversed().flatMap { level in
+            level.page[level.position...].lazy.filter { $0.mayHaveChildren && ahead[$0.name] == nil }.map(\.name)
+        }
+    }
+
+    /// Reads the children of records and of what is below them, level by level, and announces the records: a trip a
+    /// level, and not one for each record that has children.
+    private mutating func lookAhead(from parents: [RecordName], limit: Int, _ reads: ZoneReads) throws {
+        var level = Array(parents.prefix(Self.aheadCount))
+        var count = 0
+        while !level.isEmpty, count < Self.aheadCount {
+            reads.children(of: level, limit: limit)
+            var below: [RecordName] = []
+            for name in level {
+                let page = try history.children(of: name, at: moment, after: nil, limit: limit)
+                ahead[name] = page
+                count += page.children.count
+                reads.records(page.children.lazy.map(\.name))
+                below += page.children.lazy.filter(\.mayHaveChildren).map(\.name)
+            }
+            level = Array(below.prefix(max(0, Self.aheadCount - count)))
+        }
     }
 }

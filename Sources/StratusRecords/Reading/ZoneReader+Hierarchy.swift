@@ -30,10 +30,13 @@ extension ZoneReader {
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` when a parent on the way is missing.
     package func ancestors(of name: RecordName) throws -> [RecordName]? {
+        var walk = WalkReads(in: self)
+        walk.willRead(placeOf: name)
         guard var node = try node(name) else { return nil }
         var ancestors: [RecordName] = []
         while let parent = node.parent {
             ancestors.append(parent)
+            walk.willRead(placeOf: parent)
             node = try ancestorNode(parent, below: name, level: ancestors.count)
         }
         return ancestors
@@ -66,7 +69,9 @@ extension ZoneReader {
                 level = levels
             }
         }
+        var walk = WalkReads(in: self)
         while true {
+            walk.willRead(placeOf: current)
             let node: ParentEntry
             if level == 0 {
                 guard let found = try self.node(current) else { return .absent }

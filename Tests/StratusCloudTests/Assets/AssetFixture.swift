@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 
 /// A clock that stands still until a test moves it.
 final class HandClock: CloudClock {
@@ -48,10 +49,10 @@ struct AssetFixture {
     let clock: HandClock
 
     init(
-        on records: any OrderedStore = MemoryStore(), directory: String, files: any AssetFiles = SystemAssetFiles(),
+        on given: (any OrderedStore)? = nil, directory: String, files: any AssetFiles = SystemAssetFiles(),
         clock: HandClock = HandClock(), session: UUID = Self.session, byteCountLimit: Int64? = nil
     ) throws {
-        engine = try RecordEngine(store: records, incarnation: UUID())
+        engine = try RecordEngine(store: given ?? TestStores.make(), incarnation: UUID())
         store = AssetStore(
             directory: directory, session: session, clock: clock, byteCountLimit: byteCountLimit, leaseSeconds: 60,
             files: files)

@@ -5,6 +5,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 
 struct AssetTown {
     static let container: ContainerName = "iCloud.com.example"
@@ -27,7 +28,7 @@ struct AssetTown {
     }
 
     init(
-        over store: any OrderedStore = MemoryStore(), files: MemoryFiles = Self.files(), seed: UInt64 = 7,
+        over given: (any OrderedStore)? = nil, files: MemoryFiles = Self.files(), seed: UInt64 = 7,
         leaseSeconds: Double = 60, _ change: (inout CloudOptions) -> Void = { _ in }
     ) throws {
         self.files = files
@@ -37,7 +38,7 @@ struct AssetTown {
         var options = CloudOptions()
         change(&options)
         service = CloudService(
-            engine: try RecordEngine(store: store, incarnation: identifiers.makeUUID()),
+            engine: try RecordEngine(store: given ?? TestStores.make(), incarnation: identifiers.makeUUID()),
             environment: CloudEnvironment(clock: clock, identifiers: identifiers), options: options,
             assets: AssetStore(
                 directory: "/store/assets", session: identifiers.makeUUID(), clock: clock, leaseSeconds: leaseSeconds,

@@ -93,12 +93,14 @@ final class RecordBench: Sendable {
         var options = CloudOptions()
         change(&options)
         identifiers = BenchIdentifiers(seed: seed)
-        let plain: any OrderedStore =
+        let path = directory.appendingPathComponent("store").path
+        store =
             try given
-            ?? (inMemory
-                ? MemoryStore(runsBodiesTwice: runsBodiesTwice)
-                : LevelDBStore.open(at: directory.appendingPathComponent("store").path))
-        store = runsBodiesTwice && !inMemory && given == nil ? TwiceRunningStore(plain) : plain
+            ?? TestStores.make(runsBodiesTwice: runsBodiesTwice) {
+                if inMemory { return MemoryStore(runsBodiesTwice: runsBodiesTwice) }
+                let plain = try LevelDBStore.open(at: path)
+                return runsBodiesTwice ? TwiceRunningStore(plain) : plain
+            }
         let (events, invitations) = (events, invitations)
         let environment = CloudEnvironment(
             clock: clock, identifiers: identifiers, faults: faults,
@@ -124,9 +126,12 @@ final class RecordBench: Sendable {
 
     /// Another server over this bench's files; the bench itself is closed.
     func reopened() throws -> CloudService {
-        store.close()
         let identifiers = BenchIdentifiers(seed: 99)
-        let reopened = try LevelDBStore.open(at: directory.appendingPathComponent("store").path)
+        // A store that was chosen stays open: the other server is one of another process.
+        if TestStores.chosen == nil { store.close() }
+        let reopened =
+            try TestStores.chosen == nil
+            ? LevelDBStore.open(at: directory.appendingPathComponent("store").path) : store
         return CloudService(
             engine: try RecordEngine(store: reopened, incarnation: identifiers.makeUUID()),
             environment: CloudEnvironment(clock: clock, identifiers: identifiers))

@@ -5,6 +5,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 
 struct SchemaFixture {
     static let container: ContainerName = "iCloud.com.example"
@@ -12,9 +13,10 @@ struct SchemaFixture {
     let engine: RecordEngine
     let keeper: SchemaKeeper
 
-    init(on store: any OrderedStore = MemoryStore(), keeper: SchemaKeeper = SchemaKeeper()) throws {
+    init(on given: (any OrderedStore)? = nil, keeper: SchemaKeeper? = nil) throws {
+        let store = try given ?? TestStores.make()
         engine = try RecordEngine(store: store, incarnation: UUID())
-        self.keeper = keeper
+        self.keeper = keeper ?? SchemaKeeper(role: store.cacheRole)
     }
 
     /// What a save with these records is answered.

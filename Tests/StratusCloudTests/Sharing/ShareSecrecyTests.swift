@@ -59,7 +59,9 @@ struct ShareSecrecyTests {
         ]
         for ask in Ask.allCases {
             let expected = try Self.probe(town, ask, ShareTown.url(90), town.bob)
-            #expect(expected.hasPrefix("11/2003: Share not found; 3 point reads, 1 seeks, 0 writes, 0 commits"))
+            // Where caches only guess, the account is read before the request and in it.
+            let reads = TestStores.letCachesAnswer ? 3 : 5
+            #expect(expected.hasPrefix("11/2003: Share not found; \(reads) point reads, 1 seeks, 0 writes, 0 commits"))
             for (name, url) in urls {
                 #expect(try Self.probe(town, ask, url, town.bob) == expected, "\(ask) of \(name)")
             }

@@ -18,7 +18,7 @@ struct ShareStage {
     var alice: StoredAccount { bench.account }
     var engine: RecordEngine { bench.service.engine }
 
-    init(on store: any OrderedStore = MemoryStore(), batchCount: Int = 1_000) throws {
+    init(on store: (any OrderedStore)? = nil, batchCount: Int = 1_000) throws {
         try self.init(try ReleaseBench(on: store, batchCount: batchCount))
     }
 

@@ -22,7 +22,9 @@ struct SubscriptionCostTests {
         try cost(bench) { try bench.save(.new(name)) }
     }
 
-    @Test("a commit in a container without subscriptions pays nothing for them, whatever other containers have")
+    @Test(
+        "a commit in a container without subscriptions pays nothing for them, whatever other containers have",
+        .enabled(if: TestStores.letCachesAnswer))
     func nobody() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         try bench.save(.new("warm"))
@@ -97,7 +99,9 @@ struct SubscriptionCostTests {
         }
     }
 
-    @Test("the first commits after a start cost the same for 10, 1,000 and 20,000 subscriptions of others")
+    @Test(
+        "the first commits after a start cost the same for 10, 1,000 and 20,000 subscriptions of others",
+        .enabled(if: TestStores.letCachesAnswer))
     func first() async throws {
         let found = try await TestThreads.offPool {
             try [10, 1_000, 20_000].map { try Self.firstCosts(amongOthers: $0) }
@@ -126,7 +130,9 @@ struct SubscriptionCostTests {
         #expect(try bench.told(bench.bob) == ["s shared"])
     }
 
-    @Test("the first commit in a public database reads all subscriptions of the container, later ones none")
+    @Test(
+        "the first commit in a public database reads all subscriptions of the container, later ones none",
+        .enabled(if: TestStores.letCachesAnswer))
     func firstInPublic() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         for index in 0..<100 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
@@ -175,7 +181,9 @@ struct SubscriptionCostTests {
         ]
     }
 
-    @Test("saving a public record costs nothing for subscriptions to other types")
+    @Test(
+        "saving a public record costs nothing for subscriptions to other types",
+        .enabled(if: TestStores.letCachesAnswer))
     func otherTypes() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         for type in ["Note", "Open"] { _ = try Self.publicCosts(bench, "warm", type: type) }
@@ -186,7 +194,9 @@ struct SubscriptionCostTests {
         #expect(try Self.publicCosts(bench, "r3", type: "Open") != alone)
     }
 
-    @Test("a commit costs the same for one and for a hundred subscriptions to its type if none matches")
+    @Test(
+        "a commit costs the same for one and for a hundred subscriptions to its type if none matches",
+        .enabled(if: TestStores.letCachesAnswer))
     func sameType() throws {
         let found = try [1, 10, 100].map { count in
             let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)

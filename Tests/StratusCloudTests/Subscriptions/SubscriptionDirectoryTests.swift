@@ -113,7 +113,9 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("the cache stays within its limit for many writers, and a writer outside it costs a seek per answer")
+    @Test(
+        "the cache stays within its limit for many writers, and a writer outside it costs a seek per answer",
+        .enabled(if: TestStores.letCachesAnswer))
     func bounded() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 60)

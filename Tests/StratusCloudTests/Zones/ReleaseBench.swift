@@ -24,9 +24,10 @@ struct ReleaseBench {
 
     /// Over a new store, or with `files` over an existing one.
     init(
-        on store: any OrderedStore = MemoryStore(), files: MemoryFiles? = nil, clock: HandClock = HandClock(),
+        on given: (any OrderedStore)? = nil, files: MemoryFiles? = nil, clock: HandClock = HandClock(),
         batchCount: Int = 1_000, orphanCount: Int = 100_000
     ) throws {
+        let store = try given ?? TestStores.make()
         self.files = files ?? MemoryFiles()
         if files == nil { self.files.put([], at: "/store/marker") }
         self.clock = clock

@@ -4,6 +4,7 @@ import Foundation
 import StratusKit
 import StratusSharingSupport
 import StratusStore
+import StratusTestSupport
 import Testing
 
 enum FeedCostBench {
@@ -118,7 +119,9 @@ enum FeedCostBench {
 
 @Suite("The cost of feeds")
 struct FeedCostTests {
-    @Test("changes and acceptance cost the same with 200 records and with 2,000, and feeds cost what they deliver")
+    @Test(
+        "changes and acceptance cost the same with 200 records and with 2,000, and feeds cost what they deliver",
+        .enabled(if: TestStores.letCachesAnswer))
     func thousands() async throws { try await FeedCostBench.compare(200, 2_000) }
 }
 

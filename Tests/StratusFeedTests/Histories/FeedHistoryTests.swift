@@ -9,6 +9,7 @@
 import Foundation
 import StratusKit
 import StratusSharingSupport
+import StratusTestSupport
 import Testing
 
 private let settings = HistorySettings(fileVariable: "STRATUS_FEED_HISTORY")
@@ -41,6 +42,15 @@ struct FeedHistoryTests {
             ofSeeds: Sizes.seeds, part: part, seedsPerLevelDB: Sizes.seedsPerLevelDB
         ) { FeedGenerator.history(seed: $0, Sizes.size).steps }
         if let report { Issue.record("\(report)") }
+    }
+
+    @Test("readers over a wire get what they may see, and nothing else, while others write")
+    func overWire() async throws {
+        try await TestStores.$chosen.withValue(.wire) {
+            let history = FeedGenerator.history(seed: 1, Sizes.size)
+            let report = try await trial.report(of: history.steps, seed: 1)
+            if let report { Issue.record("\(report)") }
+        }
     }
 
     @Test("one history can be run again", .enabled(if: settings.isReplay))

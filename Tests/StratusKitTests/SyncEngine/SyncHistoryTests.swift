@@ -156,6 +156,13 @@ private struct SyncHistory {
     @Test("[E-04][E-06] devices that sync manually converge, and the last text of every note wins")
     func plain() async throws { try await run(6, 1, .init()) }
 
+    @Test("[E-04][E-06] devices of a store at the other end of a wire converge, too")
+    func overWire() async throws {
+        try await TestStores.$chosen.withValue(.wire) {
+            try await run(1, 7, .init(deletes: true, faults: true, restarts: true))
+        }
+    }
+
     @Test("[E-07][E-09] with faults and restarts no write is lost")
     func hard() async throws { try await run(10, 2, .init(faults: true, restarts: true)) }
 

@@ -16,12 +16,17 @@ final class SyncStage: Sendable {
     init(_ change: (inout Stratus.Options) -> Void = { _ in }) throws {
         directory = try HostDirectory()
         let clock = clock
-        cloud = try Stratus.open(
-            at: directory.store,
-            options: .tested { options in
-                options.clock = .manual(clock)
-                change(&options)
-            })
+        let options = Stratus.Options.tested { options in
+            options.clock = .manual(clock)
+            // Not in the closure, which runs outside of this task.
+            if let kind = TestStores.chosen {
+                options.makeMemoryStore = { try TestStores.$chosen.withValue(kind) { try TestStores.make() } }
+            }
+            change(&options)
+        }
+        cloud =
+            try options.makeMemoryStore == nil
+            ? Stratus.open(at: directory.store, options: options) : Stratus.inMemory(options: options)
         alice = try cloud.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
     }
 

@@ -17,7 +17,7 @@ struct QueryHistoryTests {
         let asked = try await TestThreads.offPool {
             var asked = QueryHistory.Asked()
             for index in 0..<40 {
-                var history = try QueryHistory(random.generator(forCase: index), MemoryStore())
+                var history = try QueryHistory(random.generator(forCase: index), TestStores.make())
                 try history.run(steps: 25, queriesPerStep: 10)
                 asked.add(history.asked)
             }
@@ -26,6 +26,15 @@ struct QueryHistoryTests {
         #expect(asked.queryCount >= 10_000)
         // No kind of plan is left out.
         #expect(Set(asked.sources.keys) == QueryHistory.Asked.allSources, "\(asked.sources)")
+    }
+
+    @Test("[Q-13][Q-14] every query gives the same result as examining every record, over a wire")
+    func overWire() async throws {
+        let random = SplitMix64.announced("query histories over a wire")
+        try await TestThreads.offPool {
+            var history = try QueryHistory(random, TripStore())
+            try history.run(steps: 15, queriesPerStep: 10)
+        }
     }
 
     @Test("[Q-13][Q-14] every query gives the same result as examining every record, on disk")

@@ -9,6 +9,7 @@
 import Foundation
 import StratusKit
 import StratusSharingSupport
+import StratusTestSupport
 import Testing
 
 private let settings = HistorySettings(fileVariable: "STRATUS_SHARING_HISTORY")
@@ -39,6 +40,15 @@ struct SharingHistoryTests {
             ofSeeds: Sizes.seeds, part: part, seedsPerLevelDB: Sizes.seedsPerLevelDB
         ) { SharingGenerator.history(seed: $0, stepCount: Sizes.stepCount).steps }
         if let report { Issue.record("\(report)") }
+    }
+
+    @Test("after every step of a history over a wire everyone sees what the oracle says")
+    func overWire() async throws {
+        try await TestStores.$chosen.withValue(.wire) {
+            let history = SharingGenerator.history(seed: 1, stepCount: Sizes.stepCount)
+            let report = try await trial.report(of: history.steps, seed: 1)
+            if let report { Issue.record("\(report)") }
+        }
     }
 
     @Test("one history can be run again", .enabled(if: settings.isReplay))

@@ -1,6 +1,6 @@
 // Each engine is named in one place: above its target one file of each host may name it, and LevelDB's repair is called
 // from one file. Code that opens stores there gives their format number, so that software of an older format
-// refuses them.
+// refuses them. Reads are announced in files of their own, apart from the code that reads.
 
 enum SeamRule {
     /// Targets that may name an engine, in one file each. Targets for tests may name it anywhere.
@@ -13,6 +13,17 @@ enum SeamRule {
 
     static func findings(in sources: [SwiftSource]) -> [Finding] {
         engines.flatMap { names(of: $0, in: sources) } + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
+            + sources.flatMap(announcedReads)
+    }
+
+    /// Announced reads among the code that reads: it would build plans on stores that gain nothing from them.
+    private static func announcedReads(in source: SwiftSource) -> [Finding] {
+        guard let target = source.sourceTarget, ["StratusRecords", "StratusCloud"].contains(target),
+            !source.path.hasSuffix("+Reads.swift")
+        else { return [] }
+        return source.lines(of: [".", "prefetch", "("]).map {
+            Finding(source.path, line: $0, "reads are announced in a file whose name ends in +Reads.swift")
+        }
     }
 
     /// Stores that are opened, copied or repaired without a format number: the engine's default would replace it.

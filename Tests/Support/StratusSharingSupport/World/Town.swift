@@ -2,6 +2,7 @@
 
 package import Foundation
 package import StratusKit
+import StratusTestSupport
 
 /// A zone, and the user record of its owner.
 package struct Place: Hashable, Sendable, CustomStringConvertible {
@@ -68,6 +69,10 @@ package final class Town: Sendable {
         options.logger = nil
         options.identifiers = .seeded(1)
         options.upkeepIntervalSeconds = nil
+        // Not in the closure, which runs outside of this task.
+        if let kind = TestStores.chosen {
+            options.makeMemoryStore = { try TestStores.$chosen.withValue(kind) { try TestStores.make() } }
+        }
         change(&options)
         let store =
             try directory.map { try Stratus.open(at: $0, options: options) } ?? Stratus.inMemory(options: options)

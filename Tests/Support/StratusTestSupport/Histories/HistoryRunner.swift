@@ -77,6 +77,8 @@ package final class HistoryRunner {
             if case .pin(let count) = history.steps[index], pins.count < Self.maximumPinCount {
                 let end = min(index + 1 + max(0, count), steps.upperBound)
                 try engine.read { reader in
+                    // A snapshot is taken at the first read at the latest.
+                    _ = try reader.containers()
                     let pin = Pin(reader: reader, oracle: oracle)
                     pins.append(pin)
                     try run(index + 1..<end)

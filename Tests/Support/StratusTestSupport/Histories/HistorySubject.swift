@@ -57,13 +57,19 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
             }
         }
     }
+
+    /// At the other end of a wire, with and without a cache that guesses.
+    package static let overWire: [HistorySubject] = cacheSizes.map { cacheName, byteCount in
+        HistorySubject("wire, \(cacheName)", ancestorCacheByteCount: byteCount) { TripHistoryPlace() }
+    }
 }
 
 extension HistorySubject {
-    /// The subjects for the history of a seed: one in memory and one on LevelDB. The set-up changes with each round of
-    /// shapes, so that every shape runs with all of them.
+    /// The subjects for the history of a seed: one in memory and one on LevelDB, or one over a wire if that is chosen.
+    /// The set-up changes with each round of shapes, so that every shape runs with all of them.
     package static func subjects(seed: UInt64) -> [HistorySubject] {
         let round = Int(seed) / HistoryShape.count
+        if TestStores.chosen == .wire { return [overWire[round % overWire.count]] }
         return [inMemory[round % inMemory.count], onLevelDB[round % onLevelDB.count]]
     }
 }
@@ -81,6 +87,23 @@ package final class MemoryHistoryPlace: HistoryPlace {
         let store = newest?.reopened() ?? MemoryStore(runsBodiesTwice: runsBodiesTwice)
         newest = store
         return store
+    }
+
+    package func compact() {}
+
+    package func remove() { newest = nil }
+}
+
+/// A store at the other end of a wire whose contents outlive it.
+package final class TripHistoryPlace: HistoryPlace {
+    private var newest: MemoryStore?
+
+    package init() {}
+
+    package func open() -> any OrderedStore {
+        let memory = newest?.reopened() ?? MemoryStore()
+        newest = memory
+        return TripStore(memory)
     }
 
     package func compact() {}

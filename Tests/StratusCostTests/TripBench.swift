@@ -1,0 +1,210 @@
+// A server at the other end of a wire, with a person and their guest, whose trips are counted request by request.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+
+/// What a request took.
+struct TripCount {
+    var trips: Int
+    var cost: StoreCost
+    /// One line for each trip.
+    var log: String
+}
+
+/// A store that says that others write to it, and gains nothing from announced reads.
+private final class SharedMemoryStore: StoreWrapper {
+    let wrapped: any OrderedStore
+    let isShared = true
+
+    init(_ wrapped: MemoryStore) { self.wrapped = wrapped }
+}
+
+/// A server over a store whose caches only guess.
+final class TripBench {
+    static let container: ContainerName = "iCloud.com.example.trips"
+    static let notes = ZoneAddress(zoneName: "Notes")
+
+    let store: any OrderedStore
+    private(set) var service: CloudService
+    let owner: StoredAccount
+    let guest: StoredAccount
+    private let identifiers = TripIdentifiers()
+    private let directory: URL
+
+    /// Over a wire, or over the same kind of store without one.
+    init(overWire: Bool = true) throws {
+        let memory = MemoryStore()
+        store = overWire ? TripStore(memory) : SharedMemoryStore(memory)
+        directory = FileManager.default.temporaryDirectory
+            .appending(path: "stratus-trips-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        service = try Self.makeService(store, identifiers, directory)
+        owner = try service.account(
+            externalID: "owner", createIfMissing: AccountDraft(handles: [.email("owner@example.com")]))
+        guest = try service.account(
+            externalID: "guest", createIfMissing: AccountDraft(handles: [.email("guest@example.com")]))
+        let zones = ModifyZonesRequest(saves: [ClientZone(address: Self.notes)])
+        _ = try service.modifyZones(zones, as: caller(owner), in: .private).saves[0].get()
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private static func makeService(
+        _ store: any OrderedStore, _ identifiers: TripIdentifiers, _ directory: URL
+    ) throws -> CloudService {
+        let service = CloudService(
+            engine: try RecordEngine(store: store, incarnation: identifiers.makeUUID()),
+            environment: CloudEnvironment(clock: TripClock(), identifiers: identifiers),
+            assets: AssetStore(
+                directory: directory.appending(path: "assets").path, session: identifiers.makeUUID(),
+                clock: TripClock()))
+        // As a host does when it opens a store.
+        try service.tokenKeeper.seal(of: service.engine, identifiers)
+        return service
+    }
+
+    /// Forgets all guesses: another host begins.
+    func forget() throws { service = try Self.makeService(store, identifiers, directory) }
+
+    /// The path of a file with a text.
+    func file(_ text: String) throws -> String {
+        let url = directory.appending(path: text)
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+
+    func caller(_ account: StoredAccount) -> Caller { Caller(container: Self.container, account: account.id) }
+
+    /// The trips of one request.
+    func count(_ request: () throws -> Void) throws -> TripCount {
+        _ = (store as? TripStore)?.takeLog()
+        let before = store.statistics
+        try request()
+        let after = store.statistics
+        return TripCount(
+            trips: after.trips - before.trips, cost: after.cost - before.cost,
+            log: (store as? TripStore)?.takeLog().joined(separator: "\n") ?? "")
+    }
+
+    // MARK: Requests
+
+    func modify(
+        _ saves: [RecordSave] = [], deleting deletes: [RecordAddress] = [], by account: StoredAccount? = nil
+    ) throws {
+        let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: .changedKeys)
+        let database: DatabaseSelector = account.map { $0.id == owner.id } ?? true ? .private : .shared
+        let answer = try service.modifyRecords(request, as: caller(account ?? owner), in: database)
+        for save in answer.saves { _ = try save.get() }
+        for delete in answer.deletes { _ = try delete.get() }
+    }
+
+    /// A note with a text, below another one.
+    static func note(
+        _ name: String, below parent: String? = nil, text: String = "text", ownedBy target: String? = nil,
+        in zone: ZoneAddress = TripBench.notes
+    ) -> RecordSave {
+        var fields: [String: ClientField] = ["text": ClientField(.string(text))]
+        if let target {
+            fields["owner"] = ClientField(
+                .reference(ClientReference(target: address(target, in: zone), action: .deleteSelf)))
+        }
+        return RecordSave(
+            address: address(name, in: zone), type: "Note",
+            parent: parent.map { ClientReference(target: address($0, in: zone), action: .none) },
+            isParentChanged: parent != nil, fields: fields, changedKeys: Set(fields.keys))
+    }
+
+    static func address(_ name: String, in zone: ZoneAddress = TripBench.notes) -> RecordAddress {
+        RecordAddress(recordName: name, zone: zone)
+    }
+
+    /// A chain of records, "c0" at the top.
+    func saveChain(_ count: Int) throws {
+        for start in stride(from: 0, to: count, by: 400) {
+            try modify(
+                (start..<min(count, start + 400)).map { Self.note("c\($0)", below: $0 > 0 ? "c\($0 - 1)" : nil) })
+        }
+    }
+
+    /// A tree of records: "t" at the top, and below each record `width` others, `depth` levels of them.
+    func saveTree(depth: Int, width: Int) throws {
+        var (saves, level) = ([Self.note("t")], ["t"])
+        for _ in 0..<depth {
+            let below = level.flatMap { parent in (0..<width).map { (name: "\(parent) \($0)", parent: parent) } }
+            saves += below.map { Self.note($0.name, below: $0.parent) }
+            level = below.map(\.name)
+        }
+        try modify(saves)
+    }
+
+    /// The owner's zone.
+    var notesID: ZoneID {
+        ZoneID(
+            database: DatabaseID(container: Self.container, owner: owner.userName, scope: .private),
+            name: ZoneName(Self.notes.zoneName))
+    }
+
+    /// The owner's zone as the guest names it.
+    var sharedNotes: ZoneAddress { ZoneAddress(zoneName: Self.notes.zoneName, ownerName: owner.userName.text) }
+
+    /// The request that shares a record, or the whole zone, with the guest.
+    func sharing(_ root: String?) -> [RecordSave] {
+        let name = root.map { "share of \($0)" } ?? ShareContent.zoneWideName.text
+        var share = RecordSave(address: Self.address(name), type: "cloudkit.share")
+        share.sharing = ShareClaim(
+            root: root.map { Self.address($0) },
+            participants: [
+                ParticipantClaim(
+                    id: "new", lookup: .email("guest@example.com"), role: .privateUser, permission: .readWrite,
+                    isAdded: true)
+            ])
+        return (root.map { [RecordSave(address: Self.address($0), type: "Note")] } ?? []) + [share]
+    }
+
+    /// Shares a record, or the whole zone, and lets the guest accept.
+    func share(_ root: String?) throws {
+        let request = ModifyRecordsRequest(saves: sharing(root), policy: .changedKeys)
+        let answer = try service.modifyRecords(request, as: caller(owner), in: .private)
+        let share = try answer.saves.last?.get()
+        if let url = share?.sharing?.url { _ = try service.acceptShares([url], as: caller(guest))[0].get() }
+    }
+
+    func fetch(_ names: [String]) throws {
+        let request = FetchRecordsRequest(addresses: names.map { Self.address($0) })
+        let answer = try service.fetchRecords(request, as: caller(owner), in: .private)
+        for record in answer.records { _ = try record.get() }
+    }
+
+    /// The first page of a query of notes.
+    func query(filters: [QueryFilter] = [], sorts: [QuerySort]) throws {
+        let query = ClientQuery(recordType: "Note", filters: filters, sorts: sorts)
+        let request = QueryRequest(.query(query, zone: Self.notes), limit: 100)
+        let found = try service.query(request, as: caller(owner), in: .private).records
+        for record in found { _ = try record.get() }
+    }
+
+    /// A page of the zone's feed for its owner, or for the guest.
+    @discardableResult
+    func page(after token: [UInt8]? = nil, limit: Int = 200, byGuest: Bool = false) throws -> FetchZoneChangesResponse {
+        let request = FetchZoneChangesRequest(zone: byGuest ? sharedNotes : Self.notes, token: token, limit: limit)
+        return try service.fetchZoneChanges(
+            request, as: caller(byGuest ? guest : owner), in: byGuest ? .shared : .private)
+    }
+}
+
+private struct TripClock: CloudClock {
+    var now: Date { Date(timeIntervalSinceReferenceDate: 800_000_000) }
+    var uptimeSeconds: Double { 0 }
+}
+
+private final class TripIdentifiers: IdentifierSource {
+    private let random = Locked(SplitMix64(seed: 34))
+
+    func makeUUID() -> UUID { random.withLock { $0.uuid() } }
+    func makeSalt() -> UInt32 { random.withLock { UInt32(truncatingIfNeeded: $0.next()) } }
+    func makeSecret(byteCount: Int) -> [UInt8] { random.withLock { $0.bytes(count: byteCount) } }
+}

@@ -1,0 +1,277 @@
+// The trips of each request over a wire, exactly, where caches only guess. `warm` is a host that has met the records
+// before, `cold` one that has just started. A failing test prints what each trip asked for.
+//
+// Commits count as a trip; so does each snapshot's first read.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusRecords
+import StratusStore
+import StratusTestSupport
+import Testing
+
+@Suite("trips over a wire")
+struct TripTests {
+    /// A request with what it needs before. `name` tells its three runs apart: "first", "second" and "third".
+    private struct Request: Sendable {
+        var prepare: @Sendable (TripBench) throws -> Void = { _ in }
+        var run: @Sendable (_ bench: TripBench, _ name: String) throws -> Void
+    }
+
+    private static let runNames = ["first", "second", "third"]
+
+    /// The trips of a request: the second time on one host, and the first time on another. With `isCountedAlike`, its
+    /// counted reads and writes must be those of a store that gains nothing from announced reads.
+    private func trips(
+        of request: Request, isCountedAlike: Bool = true
+    ) async throws -> (warm: TripCount, cold: TripCount) {
+        try await TestThreads.offPool {
+            let (bench, plain) = (try TripBench(), try TripBench(overWire: false))
+            for bench in isCountedAlike ? [bench, plain] : [bench] {
+                try request.prepare(bench)
+                try request.run(bench, "first")
+            }
+            let warm = try bench.count { try request.run(bench, "second") }
+            if isCountedAlike {
+                let same = try plain.count { try request.run(plain, "second") }
+                #expect(warm.cost == same.cost, "announcing changes what is counted")
+            }
+            try bench.forget()
+            let cold = try bench.count { try request.run(bench, "third") }
+            return (warm, cold)
+        }
+    }
+
+    private static func expect(
+        _ count: (warm: TripCount, cold: TripCount), warm: Int, cold: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(count.warm.trips == warm, "\n\(count.warm.log)", sourceLocation: sourceLocation)
+        #expect(count.cold.trips == cold, "\n\(count.cold.log)", sourceLocation: sourceLocation)
+    }
+
+    // MARK: Writing
+
+    @Test("saving a record takes a trip to read and one to commit")
+    func saveOne() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+        } run: { bench, name in
+            try bench.modify([TripBench.note(name, below: "c5")])
+        }
+        Self.expect(try await trips(of: request), warm: 2, cold: 10)
+    }
+
+    @Test("changing a record takes a trip to read and one to commit")
+    func changeOne() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+        } run: { bench, name in
+            try bench.modify([TripBench.note("c5", text: name)])
+        }
+        Self.expect(try await trips(of: request), warm: 2, cold: 6)
+    }
+
+    @Test("saving 400 records takes no more trips than saving one")
+    func saveMany() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+        } run: { bench, name in
+            try bench.modify((0..<400).map { TripBench.note("\(name) \($0)", below: "c5") })
+        }
+        Self.expect(try await trips(of: request), warm: 2, cold: 10)
+    }
+
+    @Test("moving a record takes a trip more, for what its old place has")
+    func move() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+            try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
+        } run: { bench, name in
+            try bench.modify([TripBench.note(name, below: "c2")])
+        }
+        Self.expect(try await trips(of: request), warm: 3, cold: 8)
+    }
+
+    @Test("deleting a record with 263 others that go with it takes a trip for each of three levels and one to commit")
+    func cascade() async throws {
+        let request = Request { bench in
+            for name in Self.runNames {
+                let middle = (0..<8).map { TripBench.note("\(name) \($0)", ownedBy: name) }
+                let leaves = (0..<255).map { TripBench.note("\(name) \($0 % 8) \($0)", ownedBy: "\(name) \($0 % 8)") }
+                try bench.modify([TripBench.note(name)] + middle + leaves)
+            }
+        } run: { bench, name in
+            try bench.modify(deleting: [TripBench.address(name)])
+        }
+        Self.expect(try await trips(of: request), warm: 4, cold: 7)
+    }
+
+    @Test("a guest's save takes a trip to read and one to commit")
+    func guestsSave() async throws {
+        let request = Request { bench in
+            try bench.saveTree(depth: 3, width: 2)
+            try bench.share("t")
+        } run: { bench, name in
+            let note = TripBench.note(name, below: "t 0 0 0", in: bench.sharedNotes)
+            try bench.modify([note], by: bench.guest)
+        }
+        Self.expect(try await trips(of: request), warm: 2, cold: 9)
+    }
+
+    @Test("a save with a file takes a trip more, which looks at the records before the file is stored")
+    func saveWithFile() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+        } run: { bench, name in
+            var note = TripBench.note(name, below: "c5")
+            note.fields["file"] = ClientField(.asset(.file(path: try bench.file("content of \(name)"))))
+            note.changedKeys.insert("file")
+            try bench.modify([note])
+        }
+        Self.expect(try await trips(of: request), warm: 3, cold: 11)
+    }
+
+    @Test("sharing a folder takes a trip to read, one for the people and URLs, and one to commit")
+    func share() async throws {
+        let request = Request { bench in
+            try bench.saveChain(6)
+            try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
+        } run: { bench, name in
+            try bench.modify(bench.sharing(name))
+        }
+        Self.expect(try await trips(of: request), warm: 3, cold: 19)
+    }
+
+    // MARK: Reading
+
+    @Test("fetching 100 records takes one trip")
+    func fetch() async throws {
+        let request = Request { bench in
+            try bench.modify((0..<100).map { TripBench.note("n\($0)") })
+        } run: { bench, _ in
+            try bench.fetch((0..<100).map { "n\($0)" })
+        }
+        Self.expect(try await trips(of: request), warm: 1, cold: 4)
+    }
+
+    @Test("a page of the owner's feed takes a trip for the changes and one for the records")
+    func ownersPage() async throws {
+        let request = Request { bench in
+            try bench.modify((0..<300).map { TripBench.note("n\($0)") })
+        } run: { bench, _ in
+            try bench.page()
+        }
+        Self.expect(try await trips(of: request), warm: 2, cold: 5)
+    }
+
+    @Test("a page of the owner's feed with deletions takes no more trips, and one without changes takes one")
+    func ownersRest() async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench()
+            try bench.modify((0..<100).map { TripBench.note("n\($0)") })
+            let token = try bench.page().token
+            let nothing = try bench.count { try bench.page(after: token) }
+            #expect(nothing.trips == 1, "\(nothing.log)")
+            try bench.modify((0..<50).map { TripBench.note("n\($0)", text: "again") })
+            try bench.modify(deleting: (50..<100).map { TripBench.address("n\($0)") })
+            let page = try bench.count { try bench.page(after: token) }
+            #expect(page.trips == 2, "\(page.log)")
+        }
+    }
+
+    @Test("a page of a query takes a trip for the zone, one for the index and one for the records")
+    func query() async throws {
+        let request = Request { bench in
+            try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
+        } run: { bench, _ in
+            try bench.query(sorts: [QuerySort(key: "text")])
+        }
+        Self.expect(try await trips(of: request), warm: 3, cold: 6)
+    }
+
+    @Test("a page of a query with a choice of indexes counts them in one trip")
+    func queryWithChoice() async throws {
+        let request = Request { bench in
+            try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
+        } run: { bench, _ in
+            try bench.query(
+                filters: [QueryFilter(key: "text", comparator: .greaterThan, operand: .string("1100"))],
+                sorts: [QuerySort(key: "text", isAscending: false)])
+        }
+        Self.expect(try await trips(of: request), warm: 4, cold: 7)
+    }
+
+    @Test("a known chain of 5,000 ancestors is two trips after that for the zone")
+    func chain() async throws {
+        let request = Request { bench in
+            try bench.saveChain(5_000)
+        } run: { bench, _ in
+            let zone = bench.notesID
+            let ancestors = try bench.service.engine.read { try $0.existingZone(zone).ancestors(of: "c4999") }
+            #expect(ancestors?.count == 4_999)
+        }
+        let (warm, _) = try await trips(of: request)
+        #expect(warm.trips == 3)
+    }
+
+    @Test("a page of a guest's feed takes a trip for each level of the tree, and at most six more")
+    func guestsPage() async throws {
+        let request = Request { bench in
+            try bench.saveTree(depth: 5, width: 3)
+            try bench.share("t")
+        } run: { bench, _ in
+            let changed = try bench.page(limit: 150, byGuest: true).changed
+            #expect(changed.count == 150)
+        }
+        let count = try await trips(of: request, isCountedAlike: false)
+        #expect(count.warm.trips <= 5 + 6)
+        Self.expect(count, warm: 9, cold: 13)
+    }
+
+    @Test("the next page of a guest's feed takes no more trips than the first one")
+    func guestsNextPage() async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench()
+            try bench.saveTree(depth: 5, width: 3)
+            try bench.share("t")
+            let token = try bench.page(limit: 150, byGuest: true).token
+            let page = try bench.count {
+                let changed = try bench.page(after: token, limit: 150, byGuest: true).changed
+                #expect(changed.count == 150)
+            }
+            #expect(page.trips == 6, "\(page.log)")
+        }
+    }
+
+    @Test("a page of a zone that is shared as a whole takes few trips")
+    func wholeZone() async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench()
+            try bench.saveTree(depth: 5, width: 3)
+            try bench.share(nil)
+            let page = try bench.count {
+                let changed = try bench.page(limit: 150, byGuest: true).changed
+                #expect(changed.count == 150)
+            }
+            #expect(page.trips == 3, "\(page.log)")
+        }
+    }
+
+    @Test("a page of a guest's feed with changes takes a trip for the changes and one for the records")
+    func guestsChanges() async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench()
+            try bench.saveTree(depth: 5, width: 3)
+            try bench.share("t")
+            let token = try bench.page(limit: 1_000, byGuest: true).token
+            try bench.modify((0..<100).map { TripBench.note("t 0 0 n\($0)", below: "t 0 0") })
+            let page = try bench.count {
+                let changed = try bench.page(after: token, byGuest: true).changed
+                #expect(changed.count == 100)
+            }
+            #expect(page.trips == 2, "\(page.log)")
+        }
+    }
+}
