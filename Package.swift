@@ -75,8 +75,8 @@ let package = Package(
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
-                "StratusModel", "CSystem",
+                "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusPostgres",
+                "StratusStore", "StratusModel", "CSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: spans),
@@ -182,7 +182,7 @@ let package = Package(
             name: "StratusToolTests",
             dependencies: [
                 "stratus", "stratus-test-program", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
-                "StratusStore", "StratusModel", "StratusTestSupport",
+                "StratusPostgres", "StratusStore", "StratusModel", "StratusTestSupport",
             ], exclude: ["Frozen"]),
         // Faults below the engine, killed processes, damaged bytes.
         .testTarget(

@@ -34,6 +34,8 @@ package struct RecordEngineOptions: Sendable {
     package var ancestorCacheByteCount = 128 << 20
     /// What to do with a store of an older format.
     package var olderFormat = OlderFormat.refused
+    /// Whether an unfinished copy is opened, too: by the copier, to finish it.
+    package var finishesCopy = false
 
     package init() {}
 }

@@ -94,6 +94,13 @@ package protocol StoreReader: AnyObject {
     /// Announces both.
     func prefetch(_ plan: ReadPlan)
 
+    /// Whether everything it reads is of one moment. Only a reader of a whole store whose snapshots end early is not.
+    var showsOneMoment: Bool { get }
+
+    /// Runs `body` on a reader that shows one moment: on this one if it does, otherwise on a snapshot for one page, and
+    /// again if that ends.
+    func atOneMoment<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+
     /// The cost of this reader so far.
     var cost: StoreCost { get }
 
@@ -143,10 +150,12 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// Whether other processes may write to the store.
     var isShared: Bool { get }
 
-    /// Whether a snapshot can be read for hours. Where it cannot, reads of an old one throw `.snapshotEnded`.
+    /// Whether a snapshot can be read for hours. Where it cannot, reads of an old one throw `.snapshotEnded`, and
+    /// `read(.wholeStore)` gives a `PagedReader`.
     var snapshotsLast: Bool { get }
 
-    /// Runs `body` on a consistent snapshot of the newest published commit.
+    /// Runs `body` on a consistent snapshot of the newest published commit. Where snapshots do not last, a reader of
+    /// the whole store reads page by page, over several of them.
     func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result
 
     /// Runs `body` as one serialisable transaction and returns when it is durable. If `body` throws, its writes are
@@ -201,6 +210,9 @@ extension StoreTransaction {
 }
 
 extension StoreReader {
+    package var showsOneMoment: Bool { true }
+    package func atOneMoment<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try body(self) }
+
     package func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? { nil }
     package func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {}
 

@@ -45,7 +45,7 @@ package typealias EntryFollower =
 package enum ReadScope: Sendable {
     /// Pages of one database, and entries outside databases. The default.
     case page
-    /// Everything, in one moment where snapshots last. Elsewhere the snapshot may end with `snapshotEnded`.
+    /// Everything, in one moment where snapshots last. Elsewhere the reader is a `PagedReader`.
     case wholeStore
 }
 

@@ -45,7 +45,8 @@ struct StratusCommand: ParsableCommand {
                 subcommands: [
                     Init.self, Stats.self, Report.self, Verify.self, Recover.self, Rebuild.self,
                     RepairLosingDamagedData.self, Migrate.self,
-                    Reset.self, Compact.self, Keys.self, Backup.self, Restore.self, Export.self, Import.self,
+                    Reset.self, Compact.self, Keys.self, Backup.self, Restore.self, CopyStore.self,
+                    RenewIncarnations.self, Export.self, Import.self,
                 ]),
             CommandGroup(
                 name: "People and places:",

@@ -112,6 +112,7 @@ enum LayoutSamples {
         (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date)),
         (database.zoneAssets("Notes"), CountEntry(count: 300)),
         (GlobalKeys.format(), FormatEntry(incarnation: first)),
+        (GlobalKeys.format(), FormatEntry(incarnation: first, copied: second)),
         (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128)),
         (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first)),
         (

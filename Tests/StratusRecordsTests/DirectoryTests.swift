@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("the directory")
@@ -176,5 +177,65 @@ struct DirectoryTests {
             stray.map { "dangling \(KeyDescription.text(of: $0)): a deleted zone of no known database" }
             + mistaken.map { "wrong \(KeyDescription.text(of: $0)): the entry names another zone than its key" }
         #expect(told.isSuperset(of: expected), "\(told)")
+    }
+
+    // MARK: Numbers
+
+    private static func createDatabases(_ range: Range<Int>, in engine: RecordEngine) throws {
+        for number in range {
+            let database = DatabaseID(container: "c", owner: UserName("owner\(number)"), scope: .private)
+            let birth = ZoneBirth(
+                identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+            try engine.transact { try $0.createZone(ZoneID(database: database, name: "zone"), birth) }
+        }
+    }
+
+    private static func numbers(in engine: RecordEngine) throws -> [UInt64] {
+        try engine.read { reader in
+            var numbers: [UInt64] = []
+            try reader.visitDatabases { _, entry in
+                numbers.append(entry.number.rawValue)
+                return .next
+            }
+            return numbers
+        }
+    }
+
+    @Test("a store of one process numbers its databases one after another, and a shared one scatters them")
+    func scattered() throws {
+        let memory = MemoryStore()
+        let alone = try RecordEngine(store: memory, incarnation: UUID())
+        try Self.createDatabases(0..<4, in: alone)
+        #expect(try Self.numbers(in: alone) == [1, 2, 3, 4])
+        // The same entries in a shared store, as after a copy.
+        let shared = try RecordEngine(store: TripStore(memory), incarnation: UUID())
+        try Self.createDatabases(4..<8, in: shared)
+        let all = try Self.numbers(in: shared)
+        #expect(all.prefix(4) == [1, 2, 3, 4])
+        #expect(all.dropFirst(4).allSatisfy { $0 >> 46 == 2 })
+        #expect(all.compactMap { DatabaseNumber($0).count } == Array(1...8))
+        #expect(try shared.verify().isClean)
+        // And back.
+        let again = try RecordEngine(store: memory, incarnation: UUID())
+        try Self.createDatabases(8..<9, in: again)
+        #expect(try Self.numbers(in: again).last == 9)
+        #expect(try again.verify().isClean)
+    }
+
+    @Test("a scattered number beyond the counter, and one that no count gives, are reported")
+    func unscattered() throws {
+        for number in [DatabaseNumber.scattered(77), DatabaseNumber(1 << 41)] {
+            let memory = MemoryStore()
+            let engine = try RecordEngine(store: TripStore(memory), incarnation: UUID())
+            try Self.createDatabases(0..<2, in: engine)
+            let database = DatabaseID(container: "c", owner: "planted", scope: .private)
+            try memory.transact { writer in
+                let entry = DatabaseEntry(number: number, identity: UUID())
+                try writer.set(GlobalKeys.database(database), to: entry.encoded())
+                try writer.set(DatabaseKeys(number).header(), to: DatabaseHeader().encoded())
+            }
+            let told = try engine.verify().findings.map(\.detail)
+            #expect(told == ["\(number) is in use, but not yet given out"])
+        }
     }
 }

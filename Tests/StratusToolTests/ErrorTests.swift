@@ -63,7 +63,8 @@ struct ErrorTests {
         for (verb, options) in help.command.options(behind: []) where verb != "help" {
             let names = Set(options.map(\.name))
             #expect(names.contains("json") || verb == "addresses", "stratus \(verb)")
-            #expect(names.contains("store") || ["addresses", "bench", "rule"].contains(verb), "stratus \(verb)")
+            #expect(
+                names.contains("store") || ["addresses", "bench", "copy", "rule"].contains(verb), "stratus \(verb)")
             if names.contains("zone"), !ownersVerbs.contains(verb) {
                 #expect(names.contains("as"), "stratus \(verb) has no --as")
             }
@@ -89,7 +90,7 @@ struct ErrorTests {
     private static let wholeVerbs = [
         "init", "recover", "stats", "report", "verify", "repair-losing-damaged-data", "migrate", "reset", "compact",
         "keys", "backup", "restore", "export", "import", "accounts", "containers", "databases", "accept",
-        "subscriptions", "watch", "bench", "demo",
+        "subscriptions", "watch", "bench", "demo", "copy", "renew-incarnations",
         "addresses", "rule",
     ]
 

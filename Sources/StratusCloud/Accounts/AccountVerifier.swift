@@ -69,14 +69,16 @@ package struct AccountVerifier: Sendable {
     package func verify(
         countsRecords: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> VerifierReport<AccountFault> {
-        try engine.read { reader in
-            let meter = WorkMeter(total: try entryCount(in: reader, countsRecords: countsRecords), progress)
-            var check = AccountCheck(reader, meter, countsRecords: countsRecords)
-            try check.verifyAccounts()
-            try check.verifyIdentities()
-            try check.verifyOwners()
-            check.report.sort()
-            return check.report
+        try engine.store.confirmed {
+            try engine.read(.wholeStore) { reader in
+                let meter = WorkMeter(total: try entryCount(in: reader, countsRecords: countsRecords), progress)
+                var check = AccountCheck(reader, meter, countsRecords: countsRecords)
+                try check.verifyAccounts()
+                try check.verifyIdentities()
+                try check.verifyOwners()
+                check.report.sort()
+                return check.report
+            }
         }
     }
 
@@ -107,10 +109,11 @@ private struct AccountCheck {
     private var unled: Set<UserName>?
     /// Hashes of the reported names: a damaged store may have very many.
     private var ownerless: Set<Int> = []
-    var report = VerifierReport<AccountFault>()
+    var report: VerifierReport<AccountFault>
 
     init(_ reader: RecordReader, _ meter: WorkMeter, countsRecords: Bool) {
         (self.reader, self.meter, self.countsRecords) = (reader, meter, countsRecords)
+        report = VerifierReport(toBeConfirmed: !reader.store.showsOneMoment)
     }
 
     /// Checks that every identity of an account leads to it, and that its owner's counters equal what their zones hold.
@@ -189,8 +192,10 @@ private struct AccountCheck {
 
     private mutating func verifyCounters(of owner: UserName) throws {
         guard countsRecords else { return }
-        let usage = try QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() })
-        if !usage.isExact { report.note(.miscounted(owner)) }
+        let usage = try reader.undisturbed(in: QuotaLedger.databases(of: owner, in: reader)) {
+            try QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() })
+        }
+        if let usage, !usage.isExact { report.note(.miscounted(owner)) }
     }
 }
 

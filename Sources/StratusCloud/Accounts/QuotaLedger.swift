@@ -140,12 +140,9 @@ extension QuotaLedger {
             let recorded = Int64(clamping: try UsageEntry(decoding: value).byteCount)
             zones[zone] = UsageReport.Count(recordedByteCount: recorded)
         }
-        for container in try reader.containers() {
-            let isApp = owner == AssetLedger.publicOwner(of: container)
-            let database = DatabaseID(
-                container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
+        for database in try databases(of: owner, in: reader) {
             for listing in try reader.zones(in: database) {
-                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
+                guard let zone = try reader.zone(ZoneID(database: database, name: listing.name)) else { continue }
                 let found = try foundByteCount(in: zone, onRecord)
                 zones[listing.entry.identity, default: .init()].foundByteCount = found
             }
@@ -154,6 +151,14 @@ extension QuotaLedger {
             recordedByteCount: try usage(of: owner, in: reader),
             foundByteCount: zones.values.reduce(0) { $0.addingCapped($1.foundByteCount) })
         return UsageReport(total: total, zones: zones)
+    }
+
+    /// The databases whose records count for an owner, existing or not.
+    static func databases(of owner: UserName, in reader: RecordReader) throws -> [DatabaseID] {
+        try reader.containers().map { container in
+            let isApp = owner == AssetLedger.publicOwner(of: container)
+            return DatabaseID(container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
+        }
     }
 
     /// Every live record has an entry among the parents.

@@ -54,10 +54,11 @@ package struct AssetBackup {
         var lost: Set<AssetKey> = []
         try copy.read { reader in
             let meter = WorkMeter(total: try reader.entryCount(in: GlobalKeys.keyspace(.assets)), progress)
-            try reader.store.forEach(in: GlobalKeys.keyspace(.assets)) { key, _ in
+            try reader.store.forEach(in: GlobalKeys.keyspace(.assets)) { key, value in
                 let (owner, digest) = try GlobalKeys.readAssetKey(key)
                 let key = AssetKey(owner: owner, digest: digest)
-                if !has(key), try !take(key) { lost.insert(key) }
+                let byteCount = try AssetEntry(decoding: value).byteCount
+                if try !has(key, byteCount), try !take(key) { lost.insert(key) }
                 meter.add()
             }
         }
@@ -93,9 +94,13 @@ package struct AssetBackup {
     @discardableResult
     private mutating func take(_ key: AssetKey) throws -> Bool {
         let directory = target.directory
-        for path in [directory.top, directory.content, directory.owner(key.owner), directory.folder(of: key)]
-        where !madeDirectories.contains(path) {
-            try explaining { () throws(FileFailure) in try target.files.createDirectory(path) }
+        for path in directories(of: key) where !madeDirectories.contains(path) {
+            try explaining { () throws(FileFailure) in
+                do throws(FileFailure) { try target.files.createDirectory(path) } catch {
+                    // In a copy that was interrupted.
+                    guard error.number == FileFailure.exists else { throw error }
+                }
+            }
             madeDirectories.insert(path)
         }
         do throws(FileFailure) {
@@ -110,10 +115,24 @@ package struct AssetBackup {
         }
     }
 
-    private func has(_ key: AssetKey) -> Bool {
-        guard let descriptor = try? target.files.openFile(target.directory.file(of: key)) else { return false }
-        target.files.close(descriptor)
-        return true
+    private func directories(of key: AssetKey) -> [String] {
+        let directory = target.directory
+        return [directory.top, directory.content, directory.owner(key.owner), directory.folder(of: key)]
+    }
+
+    /// Whether the copy has the content. Removes a part of it, which a killed process may have left.
+    private mutating func has(_ key: AssetKey, _ byteCount: Int64) throws -> Bool {
+        let path = target.directory.file(of: key)
+        guard let descriptor = try? target.files.openFile(path) else { return false }
+        defer { target.files.close(descriptor) }
+        guard let facts = try? target.files.facts(descriptor), facts.byteCount != byteCount else {
+            // A process that was killed may not have made its directories durable.
+            for path in directories(of: key) { madeDirectories.insert(path) }
+            return true
+        }
+        try explaining { () throws(FileFailure) in try target.files.removeFile(path) }
+        contentCount -= 1
+        return false
     }
 
     /// Visits the contents that have files, one folder at a time.

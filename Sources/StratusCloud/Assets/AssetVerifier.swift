@@ -31,7 +31,13 @@ package struct AssetVerifier: Sendable {
     package func verify(
         readsContents: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> VerifierReport<AssetFault> {
-        var report = VerifierReport<AssetFault>()
+        try engine.store.confirmed { try verifyOnce(readsContents, progress) }
+    }
+
+    private func verifyOnce(
+        _ readsContents: Bool, _ progress: @escaping WorkMeter.Listener
+    ) throws -> VerifierReport<AssetFault> {
+        var report = VerifierReport<AssetFault>(toBeConfirmed: !engine.store.snapshotsLast)
         let meter = WorkMeter(total: try ledgerByteCount(), progress)
         for name in try store.names(in: store.directory.content) {
             guard let owner = AssetDirectory.owner(ofDirectory: name) else {
@@ -79,7 +85,7 @@ package struct AssetVerifier: Sendable {
             for key in ledger.keys.sorted(by: Self.precedes) { report.note(.missing(key)) }
             meter.add(ledger.values.reduce(0) { $0 + Int(summable: $1.byteCount) })
         }
-        try engine.read { reader in
+        try engine.read(.wholeStore) { reader in
             try Self.visitLedger(GlobalKeys.assets(of: owner), in: reader) { key, entry in
                 guard key.digest.first.map({ !folders.contains($0) }) ?? true else { return }
                 report.note(.missing(key))
@@ -99,7 +105,16 @@ package struct AssetVerifier: Sendable {
         progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> VerifierReport<AssetFault> {
         var report = report
-        try engine.read { reader in
+        report.add(try engine.store.confirmed { try verifyCountsOnce(owner, progress) })
+        report.sort()
+        return report
+    }
+
+    private func verifyCountsOnce(
+        _ owner: (DatabaseID) -> UserName?, _ progress: @escaping WorkMeter.Listener
+    ) throws -> VerifierReport<AssetFault> {
+        var report = VerifierReport<AssetFault>(toBeConfirmed: !engine.store.snapshotsLast)
+        try engine.read(.wholeStore) { reader in
             let total =
                 try reader.placeAndRecordCount { owner($0) != nil }.records
                 + reader.entryCount(in: GlobalKeys.keyspace(.assets))
@@ -165,7 +180,8 @@ package struct AssetVerifier: Sendable {
     ) throws {
         try reader.visitZones { id, listing in
             guard let owner = owner(id.database) else { return .next }
-            let zone = try reader.existingZone(id)
+            guard let zone = try reader.zone(id) else { return .next }
+            let before = try reader.store.showsOneMoment ? nil : zone.header()
             var sum: UInt64 = 0
             // Every live record has an entry among the parents.
             try zone.store.forEach(in: zone.keys.keyspace(.parents)) { key, _ in
@@ -173,7 +189,8 @@ package struct AssetVerifier: Sendable {
                 sum += Self.count(record.record, owner, visit)
                 meter.add()
             }
-            try onZone((id, listing.database), sum)
+            // Over several moments, a sum of a zone that has changed meanwhile says nothing.
+            if try before == nil || zone.header() == before { try onZone((id, listing.database), sum) }
             return .next
         }
         try reader.store.scan(GlobalKeys.keyspace(.releases)) { _, value in
@@ -202,7 +219,7 @@ package struct AssetVerifier: Sendable {
 
     /// The size of all contents in the ledger.
     private func ledgerByteCount() throws -> Int {
-        try engine.read { reader in
+        try engine.read(.wholeStore) { reader in
             var count = 0
             try Self.visitLedger(GlobalKeys.keyspace(.assets), in: reader) { count += Int(summable: $1.byteCount) }
             return count
@@ -214,7 +231,7 @@ package struct AssetVerifier: Sendable {
         var range = GlobalKeys.assets(of: owner)
         range.lower = GlobalKeys.asset(owner: owner, digest: [byte])
         var ledger: [AssetKey: AssetEntry] = [:]
-        try engine.read { reader in
+        try engine.read(.wholeStore) { reader in
             try reader.store.scan(range) { key, value in
                 let (owner, digest) = try GlobalKeys.readAssetKey(key)
                 guard digest.first == byte else { return .stop }

@@ -1,7 +1,7 @@
 // Imports and exports schemas in Apple's schema language.
 
 package import StratusModel
-import StratusRecords
+package import StratusRecords
 
 extension CloudService {
     /// The maximum number of bytes of a schema's text; a longer one is not parsed.
@@ -41,7 +41,14 @@ extension CloudService {
     package func markedSchema(
         of container: ContainerName
     ) throws(CloudError) -> (text: String, imported: Set<RecordType>) {
-        let schema = try reading { reader in try schemaKeeper.schema(of: container, in: reader) }
+        try reading { reader in try markedSchema(of: container, in: reader) }
+    }
+
+    /// The same in a snapshot that reads more.
+    package func markedSchema(
+        of container: ContainerName, in reader: RecordReader
+    ) throws -> (text: String, imported: Set<RecordType>) {
+        let schema = try schemaKeeper.schema(of: container, in: reader)
         return (SchemaWriter.text(of: schema), Set(schema.types.values.lazy.filter(\.isImported).map(\.name)))
     }
 

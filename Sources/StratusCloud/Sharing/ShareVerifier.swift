@@ -52,17 +52,21 @@ package struct ShareVerifier: Sendable {
     package func verify(
         progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> VerifierReport<ShareFault> {
-        try engine.read { reader in
-            let meter = WorkMeter(total: try Self.lookCount(in: reader), progress)
-            var check = try ShareCheck(reader, meter)
-            try reader.visitZones { id, listing in
-                try check.verify(reader.existingZone(id), identity: listing.entry.identity)
-                meter.add()
-                return .next
+        try engine.store.confirmed {
+            try engine.read(.wholeStore) { reader in
+                let meter = WorkMeter(total: try Self.lookCount(in: reader), progress)
+                var check = try ShareCheck(reader, meter)
+                try reader.visitZones { id, listing in
+                    if let zone = try reader.zone(id) {
+                        try check.verify(zone, identity: listing.entry.identity)
+                    }
+                    meter.add()
+                    return .next
+                }
+                try check.verifyDangling()
+                check.report.sort()
+                return check.report
             }
-            try check.verifyDangling()
-            check.report.sort()
-            return check.report
         }
     }
 
@@ -89,7 +93,7 @@ private struct ShareCheck {
     private let meter: WorkMeter
     /// Deleted zones whose shares are not released yet.
     private let released: Set<UUID>
-    var report = VerifierReport<ShareFault>()
+    var report: VerifierReport<ShareFault>
     /// The number of found keys of readable shares.
     private var acceptanceCount = 0
     private var urlCount = 0
@@ -99,6 +103,7 @@ private struct ShareCheck {
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
         released = Set(try reader.releases().map(\.identity))
+        report = VerifierReport(toBeConfirmed: !reader.store.showsOneMoment)
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, _ place: String, _ detail: String) {

@@ -165,6 +165,16 @@ struct StoreBackup: Sendable {
 }
 
 extension Stratus {
+    /// Copies a directory of long-lived operations into another one. With `replacing`, what an interrupted copy has
+    /// left there is removed first. Returns their number.
+    package static func copyOperations(
+        _ source: String, to target: String, replacing: Bool = false,
+        progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> Int {
+        if replacing { try? FileManager.default.removeItem(atPath: target) }
+        return try OperationFiles.copy(source, to: target, progress: progress)
+    }
+
     /// What a backup contains.
     public struct BackupReport: Hashable, Sendable {
         /// Entries of the engine. All of them were read from the copy.

@@ -34,6 +34,7 @@ package enum ValueDescription {
         case .format:
             let entry = try FormatEntry(decoding: value)
             return "format \(entry.version), incarnation \(entry.incarnation)"
+                + (entry.copied.map { ", unfinished copy of \($0)" } ?? "")
         case .tokenSecret:
             _ = try TokenSecretEntry(decoding: value)
             return "secret"

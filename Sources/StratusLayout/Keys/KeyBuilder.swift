@@ -13,6 +13,11 @@ import StratusStore
 ///
 /// Numbers of databases and zones keep keys short. They never appear in tokens: what outlives a zone names it by its
 /// UUID.
+///
+/// A store counts its databases. In a store of one process a number is the count itself (dense). Where several
+/// processes may write, databases that were created one after another must not be neighbours: what a transaction has
+/// read there may be a page of keys, so their writers would be in each other's way. There the bits of the count are
+/// reversed (scattered). The two kinds never meet, so a copy of a store in another engine can have both.
 package struct DatabaseNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number written where no database is meant.
     package static let outside = DatabaseNumber(0)
@@ -20,6 +25,34 @@ package struct DatabaseNumber: RawRepresentable, Hashable, Comparable, Sendable,
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Dense numbers are below this.
+    private static let denseEnd: UInt64 = 1 << 40
+    /// Added to every scattered number. All of them take the same number of bytes in a key.
+    private static let scatteredBase: UInt64 = 1 << 47
+    private static let scatteredBitCount: UInt64 = 46
+
+    /// The scattered number for a count of databases, which is from 1 up to 2^46.
+    package static func scattered(_ count: UInt64) -> DatabaseNumber {
+        DatabaseNumber(scatteredBase | reversed(count))
+    }
+
+    /// The count from which the number was made, as a dense or a scattered one; nil if no count gives this number.
+    package var count: UInt64? {
+        if rawValue < Self.denseEnd { return rawValue }
+        let reversed = rawValue ^ Self.scatteredBase
+        return reversed >> Self.scatteredBitCount == 0 && reversed != 0 ? Self.reversed(reversed) : nil
+    }
+
+    /// The lowest bits in reverse order.
+    private static func reversed(_ bits: UInt64) -> UInt64 {
+        var (rest, result) = (bits, UInt64(0))
+        for _ in 0..<scatteredBitCount {
+            result = result << 1 | rest & 1
+            rest >>= 1
+        }
+        return result
+    }
 
     package var description: String { "db \(rawValue)" }
 

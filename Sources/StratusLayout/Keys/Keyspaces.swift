@@ -70,7 +70,8 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
 
 /// The keyspaces of the store: (0, 0, tag, …). The raw values are stored: they never change.
 package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
-    /// Key: nothing more. Value: `FormatEntry`. Checked first on opening; its key and first byte never change.
+    /// Key: nothing more. Value: `FormatEntry`. Checked first on opening. Its key never changes, and in a whole store
+    /// neither does its first byte.
     case format = 1
     /// Key: nothing more. Value: `GlobalHeader`. Counters.
     case header = 2

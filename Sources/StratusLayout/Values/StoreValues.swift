@@ -7,8 +7,10 @@ package import StratusStore
 
 /// The format and the incarnation of the store. Checked first on opening.
 ///
-/// Bytes: version 1 · number: format · UUID: incarnation.
-package struct FormatEntry: VersionedValue {
+/// Bytes: version 1 · number: format · UUID: incarnation. In an unfinished copy: version 2 · the same · UUID:
+/// incarnation of the store that is copied. Software that does not know copies does not know that version, and opens
+/// none.
+package struct FormatEntry: LayoutValue {
     /// The format this software writes. It reads every format from 1 on.
     ///
     ///   1  the first
@@ -18,18 +20,26 @@ package struct FormatEntry: VersionedValue {
     package var version: UInt64
     /// Changes when the store is restored, copied, moved or repaired. Change tokens of another incarnation expire.
     package var incarnation: UUID
+    /// The incarnation of the store that is being copied into this one; nil in a whole store.
+    package var copied: UUID?
 
-    package init(version: UInt64 = Self.currentVersion, incarnation: UUID) {
+    package init(version: UInt64 = Self.currentVersion, incarnation: UUID, copied: UUID? = nil) {
         self.version = version
         self.incarnation = incarnation
+        self.copied = copied
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(copied == nil ? 1 : 2)
         ValueWriter.append(version, incarnation, to: &bytes)
+        if let copied { ValueWriter.append(copied, to: &bytes) }
     }
 
     /// Throws `.newerFormat` as soon as the format's number shows that the rest may be different.
-    package init(parts reader: inout ValueReader) throws(StoreError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
+        var reader = ValueReader(bytes, FormatEntry.self)
+        let isCopy = bytes.count > 0 && bytes[0] == 2
+        try reader.expectVersion(isCopy ? 2 : 1)
         version = try reader.readNumber()
         guard version <= Self.currentVersion else {
             throw StoreError(
@@ -38,6 +48,8 @@ package struct FormatEntry: VersionedValue {
         }
         guard version >= 1 else { throw reader.corrupt("No format has the number 0.") }
         incarnation = try reader.read()
+        copied = isCopy ? try reader.read() as UUID : nil
+        try reader.expectEnd()
     }
 }
 

@@ -37,7 +37,9 @@ package final class RecordEngine: Sendable {
         ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount, role: store.cacheRole)
         directoryCache = PublishedCache(maximumCount: 40_000, role: store.cacheRole)
         let (opened, rebuilding) = try Self.explainingErrors {
-            let opened = try StoreFormat.check(store, incarnation: incarnation, olderFormat: options.olderFormat)
+            let opened = try StoreFormat.check(
+                store, incarnation: incarnation, olderFormat: options.olderFormat,
+                finishesCopy: options.finishesCopy)
             return (opened, try store.read { try RebuildMark.zones(in: $0) })
         }
         openedIncarnation = opened
@@ -105,14 +107,21 @@ package enum StoreFormat {
     /// If the options say so, an older store is migrated in one transaction. Entries of all formats from 1 on are read
     /// the same way, so only the number changes.
     ///
-    /// Throws `newerFormat`, `olderFormat` and `notAStore`; nothing is written then.
+    /// Throws `newerFormat`, `olderFormat` and `notAStore`; nothing is written then. An unfinished copy is no store,
+    /// except for the copier that finishes it.
     @discardableResult
     package static func check(
         _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion,
-        olderFormat: OlderFormat = .refused
+        olderFormat: OlderFormat = .refused, finishesCopy: Bool = false
     ) throws -> UUID {
-        if let found = try store.read({ try $0.format() }), found.version >= supported || olderFormat != .migrated {
-            return try check(found, supported, olderFormat)
+        if let found = try store.read({ try $0.format() }) {
+            guard finishesCopy || found.copied == nil else {
+                throw StoreError(
+                    .notAStore, "This is an unfinished copy: finish it with stratus copy --resume, or remove it.")
+            }
+            if found.version >= supported || olderFormat != .migrated {
+                return try check(found, supported, olderFormat)
+            }
         }
         return try store.transact { writer in
             if var entry = try writer.format() {

@@ -204,7 +204,9 @@ package final class RecordTransaction: RecordReader {
                 .corruption, "The store has lost the counter of its databases: restore it from a backup.",
                 ["key": KeyDescription.text(of: GlobalKeys.header())])
         }
-        let entry = DatabaseEntry(number: DatabaseNumber(global.nextDatabaseNumber), identity: identity)
+        let count = global.nextDatabaseNumber
+        let number = engine.store.isShared ? DatabaseNumber.scattered(count) : DatabaseNumber(count)
+        let entry = DatabaseEntry(number: number, identity: identity)
         global.nextDatabaseNumber = try global.nextDatabaseNumber.advanced(in: "database number")
         let headerKey = DatabaseKeys(entry.number).header()
         guard try !writer.contains(headerKey) else {

@@ -80,7 +80,7 @@ struct DirectoryVerifier {
     private func verifyDatabases(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) throws {
         let header = try reader.store.withValue(forKey: GlobalKeys.header()) { try GlobalHeader(decoding: $0) }
         if header == nil { report.note(.missing, key: GlobalKeys.header(), "the store has no counter of databases") }
-        for number in known where number.rawValue >= header?.nextDatabaseNumber ?? .max {
+        for number in known where number.count ?? .max >= header?.nextDatabaseNumber ?? .max {
             report.note(.wrong, key: GlobalKeys.header(), "\(number) is in use, but not yet given out")
         }
         var rest = KeyRange(from: GlobalKeys.all.upper, upTo: KeyRange.everything.upper)
@@ -108,7 +108,7 @@ struct DirectoryVerifier {
                 report.note(.wrong, key: keys.zone(listing.name), "its number is not yet given out")
             }
             let zoneID = ZoneID(database: id, name: listing.name)
-            try verifyFeedEntry(of: reader.existingZone(zoneID), listing, keys, &report)
+            if let zone = try reader.zone(zoneID) { try verifyFeedEntry(of: zone, listing, keys, &report) }
             return .next
         }
         return numbers

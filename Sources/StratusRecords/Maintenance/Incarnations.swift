@@ -20,7 +20,7 @@ extension RecordEngine {
         draw: () -> UUID, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> Int {
         var zoneCount = 0
-        try read { reader in
+        try read(.wholeStore) { reader in
             try reader.visitZones { _, _ in
                 zoneCount += 1
                 return .next
@@ -29,7 +29,7 @@ extension RecordEngine {
         let meter = WorkMeter(total: zoneCount, progress)
         var last: ZoneID?
         repeat {
-            let page = try read { try $0.zones(after: last, limit: Self.renewedZoneCount) }
+            let page = try read(.wholeStore) { try $0.zones(after: last, limit: Self.renewedZoneCount) }
             let drawn = page.map { (id: $0, incarnation: draw()) }
             try transact { transaction in
                 for (id, incarnation) in drawn {
@@ -44,6 +44,15 @@ extension RecordEngine {
         } while last != nil
         try renewOwnIncarnation(to: draw())
         return meter.done
+    }
+
+    /// Makes a finished copy a store: removes its mark. Call it last.
+    package func finishCopy() throws {
+        try transact { transaction in
+            guard var format = try transaction.store.format(), format.copied != nil else { return }
+            format.copied = nil
+            try transaction.set(GlobalKeys.format(), to: format.encoded())
+        }
     }
 
     /// Gives the store itself a new incarnation, and leaves the zones to the caller.

@@ -1,7 +1,8 @@
 // The result of a verification: exact numbers, and the first findings as text.
 
 import StratusLayout
-import StratusModel
+package import StratusModel
+import StratusStore
 
 /// One entry that does not agree with the records.
 package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
@@ -25,9 +26,11 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The result of verifying indexes.
-package struct IndexReport: Hashable, Sendable {
+package struct IndexReport: Hashable, Sendable, ConfirmableReport {
     /// Findings beyond this number are only counted.
     package static let maximumFindingCount = 100
+    /// The same while findings wait to be confirmed by another run: most of them may turn out to be none.
+    private static let unconfirmedFindingCount = 100_000
 
     package var missingCount = 0
     package var danglingCount = 0
@@ -37,8 +40,30 @@ package struct IndexReport: Hashable, Sendable {
     package var entriesChecked = 0
     package var zonesChecked = 0
     package private(set) var findings: [IndexFinding] = []
+    private var keptCount = maximumFindingCount
 
     package init() {}
+
+    /// A report whose findings are confirmed before they are shown, if they have to be.
+    init(toBeConfirmed: Bool) { if toBeConfirmed { keptCount = Self.unconfirmedFindingCount } }
+
+    package var hasFindings: Bool { !isClean }
+
+    package mutating func keepOnly(whatFound earlier: IndexReport) {
+        // Beyond what is kept, nothing can be compared.
+        func unkept(_ report: IndexReport) -> Int { report.faultCount - report.findings.count }
+        let unkeptCount = min(unkept(self), unkept(earlier))
+        let found = Set(earlier.findings)
+        findings.removeAll { !found.contains($0) }
+        func count(_ kind: IndexFinding.Kind) -> Int { findings.count { $0.kind == kind } }
+        (missingCount, danglingCount) = (count(.missing), count(.dangling))
+        (wrongCount, identityCount) = (count(.wrong) + unkeptCount, count(.identity))
+    }
+
+    package mutating func finishConfirming() {
+        keptCount = Self.maximumFindingCount
+        findings.removeLast(max(0, findings.count - keptCount))
+    }
 
     package var isClean: Bool { faultCount == 0 }
     var faultCount: Int { missingCount + danglingCount + wrongCount + identityCount }
@@ -57,12 +82,40 @@ package struct IndexReport: Hashable, Sendable {
         case .wrong: wrongCount += 1
         case .identity: identityCount += 1
         }
-        guard findings.count < Self.maximumFindingCount else { return }
+        guard findings.count < keptCount else { return }
         findings.append(IndexFinding(kind: kind, place: place, detail: detail))
     }
 
     mutating func note(_ kind: IndexFinding.Kind, key: [UInt8], _ detail: String) {
         note(kind, KeyDescription.text(of: key), detail)
+    }
+}
+
+// Sums over several moments. Every commit raises the header of its database, so if those are unchanged, so is the rest.
+
+extension RecordReader {
+    /// How often a sum is computed again.
+    private static let sumAttemptCount = 3
+
+    /// What `compute` returns if the databases have not changed meanwhile; nil if they do so all the time, so that
+    /// nothing can be said about a sum over them. In one moment nothing changes, and this costs nothing.
+    package func undisturbed<Result>(
+        in databases: @autoclosure () throws -> [DatabaseID], _ compute: () throws -> Result
+    ) throws -> Result? {
+        guard !store.showsOneMoment else { return try compute() }
+        let databases = try databases()
+        for _ in 0..<Self.sumAttemptCount {
+            let before = try headers(of: databases)
+            let result = try compute()
+            if try headers(of: databases) == before { return result }
+        }
+        return nil
+    }
+
+    private func headers(of databases: [DatabaseID]) throws -> [[UInt8]?] {
+        try databases.map { id in
+            try databaseEntry(id).flatMap { try store.value(forKey: DatabaseKeys($0.number).header()) }
+        }
     }
 }
 

@@ -1,5 +1,9 @@
 // Compares the indexes of every zone with its records, in one pass over one snapshot.
 //
+// In a store whose snapshots end early the pass reads many. Then each record is compared with its entries, and each
+// entry with its record, in a snapshot of their own; a number of a zone that has changed meanwhile is not compared at
+// all (`isStill`); and whatever is found is confirmed by further passes.
+//
 // Forwards, the rules that write entries compute those of every record, and each must exist: otherwise it is missing or
 // wrong. Backwards, every keyspace is counted: if it has as many entries as the records account for, none is dangling.
 // Only otherwise is the record of each entry looked up. If every record is reachable from the records without a parent,
@@ -26,11 +30,17 @@ extension RecordEngine {
         tellingEvery toldCount: Int = ZoneVerifierProgress.toldCount,
         progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> IndexReport {
-        try read { reader in
+        try store.confirmed { try verifyOnce(tellingEvery: toldCount, progress) }
+    }
+
+    private func verifyOnce(
+        tellingEvery toldCount: Int, _ progress: @escaping WorkMeter.Listener
+    ) throws -> IndexReport {
+        try read(.wholeStore) { reader in
             let counts = try reader.placeAndRecordCount()
             let meter = WorkMeter(total: counts.databases + 2 * counts.zones + counts.records, progress)
             let zones = ZoneMeter(meter)
-            var report = IndexReport()
+            var report = IndexReport(toBeConfirmed: !reader.store.showsOneMoment)
             // Without a cache, to verify what is on disk.
             let cache = AncestorCache(capacityByteCount: 0)
             try reader.visitZones { id, listing in
@@ -55,9 +65,7 @@ extension RecordEngine {
     private func verifyZone(
         _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: ZoneVerifierProgress
     ) throws {
-        var verifier = ZoneVerifier(
-            zone: zone, header: try zone.header(), report: report, progress: progress,
-            faultCountBefore: report.faultCount)
+        var verifier = ZoneVerifier(zone, header: try zone.header(), report: report, progress: progress)
         // Findings count even if the zone turns out to be unreadable.
         defer { report = verifier.report }
         try verifier.progress.foretell(zone, recordCount: Int(summable: verifier.header.recordCount))
@@ -83,8 +91,11 @@ extension RecordEngine {
 
 /// Verifies one zone.
 struct ZoneVerifier {
-    let zone: ZoneReader
+    /// Reads the snapshot; or, while a record is verified over several moments, that of the record.
+    private(set) var zone: ZoneReader
     let header: ZoneHeader
+    /// The sequence of the last change that the snapshot may know; over several moments the newest that was read.
+    var sequence: UInt64
     var report: IndexReport
     /// The entries that should exist because of the records, by keyspace.
     var expected: [ZoneKeyspace: EntryTally] = [:]
@@ -102,6 +113,20 @@ struct ZoneVerifier {
     /// Whether this zone has a finding.
     var isFaulty: Bool { report.faultCount > faultCountBefore }
 
+    /// Whether the zone is as it was when its verification began. In one moment it is.
+    func isStill() throws -> Bool { try zone.store.showsOneMoment || zone.header() == header }
+
+    /// Whether the zone has not reached a sequence.
+    mutating func isAhead(_ sequence: UInt64) throws -> Bool {
+        if sequence > self.sequence, !zone.store.showsOneMoment { self.sequence = try zone.header().sequence }
+        return sequence > self.sequence
+    }
+
+    init(_ zone: ZoneReader, header: ZoneHeader, report: IndexReport, progress: ZoneVerifierProgress) {
+        (self.zone, self.header, self.report, self.progress) = (zone, header, report, progress)
+        (sequence, faultCountBefore) = (header.sequence, report.faultCount)
+    }
+
     // MARK: Forwards
 
     mutating func verifyRecords() throws {
@@ -114,11 +139,37 @@ struct ZoneVerifier {
                 return
             }
             do {
-                try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
+                try verifyRecord(parts.name, value)
             } catch let error as StoreError where error.damage == .entry {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
             progress.tell(.records, liveCount, of: Int(summable: header.recordCount))
+        }
+    }
+
+    private mutating func verifyRecord(_ name: RecordName, _ value: Span<UInt8>) throws {
+        guard !zone.store.showsOneMoment else {
+            return try verify(StoredState(decoding: value, name: name), name, value)
+        }
+        let before = self
+        do {
+            try before.zone.atOneMoment { zone in
+                self = before
+                self.zone = zone
+                let value = try zone.store.value(forKey: zone.keys.record(name))
+                // Deleted and purged meanwhile.
+                guard let value else { return }
+                sequence = try zone.header().sequence
+                try verify(StoredState(decoding: value.span, name: name), name, value.span)
+            }
+            zone = before.zone
+        } catch let error as StoreError where error.code == .snapshotEnded {
+            // It has more ancestors, or more roots below it, than one snapshot can read.
+            self = before
+            try verify(StoredState(decoding: value, name: name), name, value)
+        } catch {
+            self = before
+            throw error
         }
     }
 
@@ -212,7 +263,7 @@ struct ZoneVerifier {
         if try zone.children(of: name, limit: 1).isEmpty == node.hasChildren {
             report.note(.wrong, key: key, "hasChildren is \(node.hasChildren), the list of children says otherwise")
         }
-        if max(node.parentSince, node.shareSince) > header.sequence {
+        if max(node.parentSince, node.shareSince) > sequence {
             report.note(.wrong, key: key, "holds since a sequence the zone has not reached")
         }
         try verifyShareCount(name, record)
@@ -269,7 +320,7 @@ struct ZoneVerifier {
             }
             return .next
         }
-        guard reached != liveCount, !isHierarchyDamaged else { return }
+        guard reached != liveCount, !isHierarchyDamaged, try isStill() else { return }
         report.note(
             .wrong, "zone \(zone.id.name), hierarchy",
             "\(liveCount.counting("record")), but \(reached) reached from the top: some are their own ancestors")

@@ -104,7 +104,7 @@ extension RecordReader {
             databases += 1
             try visitZones(in: database) { listing in
                 zones += 1
-                records += try existingZone(ZoneID(database: database, name: listing.name)).recordBound()
+                records += try zone(ZoneID(database: database, name: listing.name))?.recordBound() ?? 0
                 return .next
             }
             return .next

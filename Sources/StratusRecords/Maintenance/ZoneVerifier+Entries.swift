@@ -26,7 +26,7 @@ extension ZoneVerifier {
     mutating func verifyCounts() throws {
         let total = expected.values.reduce(0) { $0 + $1.count }
         var done = 0
-        if header.recordCount != UInt64(liveCount) {
+        if header.recordCount != UInt64(liveCount), try isStill() {
             report.note(
                 .wrong, key: zone.keys.header(), "counts \(header.recordCount.counting("record")), of \(liveCount)")
         }
@@ -72,9 +72,19 @@ extension ZoneVerifier {
         try zone.store.forEach(in: zone.keys.keyspace(keyspace)) { key, value in
             progress.tellOfLook()
             if unfinishedOnly, try !isUnfinished(key, keyspace) { return }
-            if try !zone.isAccountedFor(key, value, keyspace) {
+            if try isDangling(key, value, keyspace) {
                 report.note(.dangling, key: [UInt8](copying: key), "no record accounts for it")
             }
+        }
+    }
+
+    /// Whether an entry has no record, both at one moment.
+    private func isDangling(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
+        guard !zone.store.showsOneMoment else { return try !zone.isAccountedFor(key, value, keyspace) }
+        let key = [UInt8](copying: key)
+        return try zone.atOneMoment { zone in
+            guard let value = try zone.store.value(forKey: key) else { return false }
+            return try !zone.isAccountedFor(key.span, value.span, keyspace)
         }
     }
 
@@ -89,7 +99,7 @@ extension ZoneVerifier {
             guard try kind.end(key, zone.keys) > header.horizon else { return }
             let (name, span) = try kind.read(key, value, zone.keys)
             if let previous, previous.name != name { try checkNow(previous, kind) }
-            checkTimes(key, began: span.began, ended: span.ended, notBefore: previous?.end(for: name) ?? 0)
+            try checkTimes(key, began: span.began, ended: span.ended, notBefore: previous?.end(for: name) ?? 0)
             previous = EndedTime(name: name, ended: span.ended)
             guard kind == .parents, let parent = span.name else { return }
             let twin = zone.keys.endedChild(parent: parent, child: name, ended: span.ended)
@@ -100,9 +110,9 @@ extension ZoneVerifier {
         if let previous { try checkNow(previous, kind) }
     }
 
-    mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
+    mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) throws {
         report.entriesChecked += 1
-        guard began < start || began >= ended || ended > header.sequence else { return }
+        guard try began < start || began >= ended || isAhead(ended) else { return }
         report.note(
             .wrong, key: [UInt8](copying: key),
             "the periods overlap or are ahead of the zone's last change: \(began) to \(ended)")
@@ -128,7 +138,7 @@ extension ZoneVerifier {
             progress.tellOfHistory()
             guard try zone.keys.readEndedChildKey(key).ended > header.horizon else { return }
             found += 1
-            if try !zone.isAccountedFor(key, value, .endedChildren) {
+            if try isDangling(key, value, .endedChildren) {
                 report.note(.dangling, key: [UInt8](copying: key), "the child's history knows nothing of it")
             }
         }
@@ -271,7 +281,7 @@ extension ZoneVerifier {
         try zone.store.forEach(in: zone.keys.keyspace(.clientTokens)) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
             let entry = read(ClientTokenEntry.self, key, value, orNote: "what a client sent cannot be read")
-            if let entry, entry.sequence > header.sequence {
+            if let entry, try isAhead(entry.sequence) {
                 report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
             }
         }
@@ -280,7 +290,7 @@ extension ZoneVerifier {
             _ = read(ShareTokenEntry.self, key, value, orNote: "the secret of a URL cannot be read")
         }
         try zone.store.forEach(in: zone.keys.keyspace(.shareEvents)) { key, value in
-            if try zone.keys.readShareEventKey(key).sequence > header.sequence {
+            if try isAhead(zone.keys.readShareEventKey(key).sequence) {
                 report.note(.wrong, key: [UInt8](copying: key), "the event is ahead of the zone's last change")
             }
             _ = read(ShareEventEntry.self, key, value, orNote: "the event of a share cannot be read")
@@ -310,7 +320,7 @@ extension ZoneVerifier {
                 lastEnded = [:]
             }
             let began = try EndedPeriodEntry(decoding: value).began
-            checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
+            try checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
             lastEnded[parts.share] = parts.ended
         }
     }

@@ -53,6 +53,9 @@ package final class ZoneReader {
         }
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
+        guard store.showsOneMoment else {
+            return try atOneMoment { try $0.state(of: name, withFields: withFields) }
+        }
         let value = try wholeValue(of: name, chunkCount: live.chunkCount)
         live.facts.references = try RecordCodec.headerAndReferences(in: value.span).references
             .map { SourceReference(field: $0.field, reference: $0.reference) }
@@ -120,8 +123,21 @@ package final class ZoneReader {
             }
             return found
         }
+        guard store.showsOneMoment else {
+            return try atOneMoment { zone in
+                try zone.record(name, testing: tested, likely: likely, fields: fields, passes)
+            }
+        }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
         return try Self.decoded(name, value.span, tested, likely, fields, passes).map(DecodedRecord.init)
+    }
+
+    /// Reads what belongs together, such as the chunks of a record, in one moment. The body may run again.
+    func atOneMoment<Result>(_ body: (ZoneReader) throws -> Result) throws -> Result {
+        try store.atOneMoment { reader in
+            try body(
+                ZoneReader(id: id, keys: keys, store: reader, transaction: nil, cache: cache, limits: limits))
+        }
     }
 
     private func nameAtKey() throws -> RecordName {

@@ -1,5 +1,8 @@
 // Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
 // assets that several records share.
+//
+// If the store's snapshots end early, it reads many. A record that is moved meanwhile may then be missing with all
+// below it. The export can still be imported: it has no record twice, and none without its parent (`WrittenRecords`).
 
 import Foundation
 import StratusCloud
@@ -29,6 +32,17 @@ struct TransferCounts: Hashable {
     }
 }
 
+/// The records of a zone that an export over several moments has written. Memory holds a hash of each name.
+private struct WrittenRecords {
+    private var names: Set<Int> = []
+
+    /// Whether a record is to be written: once, and after its parent, as an import needs it.
+    mutating func takes(_ record: Record) -> Bool {
+        if let parent = record.parent, !names.contains(parent.hashValue) { return false }
+        return names.insert(record.name.hashValue).inserted
+    }
+}
+
 struct StoreExporter {
     /// Gets the number of written lines, without the first and the last, and the total.
     typealias Listener = (_ done: Int, _ total: Int) -> Void
@@ -54,7 +68,7 @@ struct StoreExporter {
     }
 
     mutating func run() throws {
-        try service.engine.read { try export($0) }
+        try service.engine.read(.wholeStore) { try export($0) }
     }
 
     private mutating func export(_ reader: RecordReader) throws {
@@ -66,7 +80,7 @@ struct StoreExporter {
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
         for container in containers {
-            let (text, imported) = try service.markedSchema(of: container)
+            let (text, imported) = try service.markedSchema(of: container, in: reader)
             let types = imported.sorted().map(\.text)
             try add("schema", ["container": container.text, "text": text, "imported": types])
         }
@@ -152,7 +166,7 @@ struct StoreExporter {
     // MARK: Zones
 
     private mutating func export(_ id: ZoneID, _ entry: ZoneEntry, _ reader: RecordReader) throws {
-        let zone = try reader.existingZone(id)
+        guard let zone = try reader.zone(id) else { return }
         let scope = try service.encryptionScope(of: id, in: reader)
         let line: JSONObject = [
             "container": id.database.container.text, "scope": "\(id.database.scope)",
@@ -161,11 +175,21 @@ struct StoreExporter {
         ]
         try add("zone", line)
         counts.zones += 1
-        try zone.visitAllSeen(below: nil, .all) { child, _, _ in try export(child.name, zone) }
+        var written = reader.store.showsOneMoment ? nil : WrittenRecords()
+        try zone.visitAllSeen(below: nil, .all) { child, _, _ in try export(child.name, zone, &written) }
     }
 
-    private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
-        let stored = try zone.listedRecord(name)
+    private mutating func export(
+        _ name: RecordName, _ zone: ZoneReader, _ written: inout WrittenRecords?
+    ) throws {
+        if written != nil {
+            guard let stored = try zone.record(name), written?.takes(stored.record) == true else { return }
+            return try export(stored, name, zone)
+        }
+        try export(zone.listedRecord(name), name, zone)
+    }
+
+    private mutating func export(_ stored: StoredRecord, _ name: RecordName, _ zone: ZoneReader) throws {
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
             try export(asset, of: name, zone)
         }

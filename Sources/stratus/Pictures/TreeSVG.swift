@@ -324,7 +324,7 @@ struct TreePainter {
     ///
     /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
     func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
-        try session.engine.read { reader in
+        try session.engine.read(.wholeStore) { reader in
             let found = try reader.knownZone(zone)
             let source = ZonePictures(zone: found, sight: sight)
             let shares = SharePictures(zone: found, sight: sight, reader: reader)

@@ -11,6 +11,8 @@ struct Verification {
     /// The commit that opening the store has dropped.
     private let droppedCommit: [String: String]?
     let damages: [StoreError]
+    /// Whether the bytes of files were checked: not those of a server.
+    private let hasChecksums: Bool
     /// Nil if damaged bytes prevented all other checks.
     private(set) var indexes: IndexReport?
     private var accounts = VerifierReport<AccountFault>()
@@ -32,8 +34,19 @@ struct Verification {
     /// Throws the store's errors except corruption, which is part of the result.
     init(of session: StoreSession, progress: @escaping Listener) throws {
         droppedCommit = session.opened.files?.droppedCommit
-        let checksums = try session.files.verifyChecksums { progress("entries", $0, $1, .bytes) }
-        (entryCount, damages) = (checksums.entryCount, checksums.damages)
+        hasChecksums = !session.isOnServer
+        if session.isOnServer {
+            // The server checks its own pages.
+            let counter = WorkCounter { count in
+                progress("entries", count, 0, .items)
+                return .next
+            }
+            entryCount = try session.engine.read(.wholeStore) { try $0.entryCount(in: .everything, counter) }
+            damages = []
+        } else {
+            let checksums = try session.files.verifyChecksums { progress("entries", $0, $1, .bytes) }
+            (entryCount, damages) = (checksums.entryCount, checksums.damages)
+        }
         guard damages.isEmpty else { return }
         indexes = try session.engine.verify { progress("indexes", $0, $1, .items) }
         accounts = try AccountVerifier(engine: session.engine).verify { progress("accounts", $0, $1, .items) }
@@ -94,7 +107,7 @@ struct Verification {
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked, "index entry", "index entries")), "
-                + "\(Quantities.count(entryCount, "entry", "entries")) against their checksums")
+                + Quantities.count(entryCount, "entry", "entries") + (hasChecksums ? " against their checksums" : ""))
         var summary = "verify: \(indexes.summary)"
         for kind in faults where kind.count > 0 {
             summary += ", \(Quantities.count(kind.count, "fault")) of \(kind.what)s"

@@ -31,12 +31,16 @@ struct ReportReader {
 
     /// Throws the store's errors, `corruption` among them.
     mutating func read() throws -> StoreReport {
-        try session.engine.read { try read($0) }
-        let figures = try session.files.figures()
+        try session.engine.read(.wholeStore) { try read($0) }
+        guard let files = session.opened.files else {
+            finish()
+            return report
+        }
+        let figures = try files.figures()
         report.levels = zip(figures.filesByLevel, figures.bytesByLevel).enumerated().map { level, counts in
             StoreReport.Amount(title: "\(level)", count: counts.0, byteCount: counts.1)
         }
-        report.files = files
+        report.files = self.files
         finish()
         return report
     }
@@ -66,7 +70,7 @@ struct ReportReader {
     /// The share of a zone in the total for `expect`.
     static func lookCount(of zone: ZoneID, in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         _ = counter.add()
-        let zone = try reader.existingZone(zone)
+        guard let zone = try reader.zone(zone) else { return 0 }
         return try 2 * Int(summable: zone.header().recordCount) + shareCount(of: zone, reader, counter)
     }
 
@@ -120,7 +124,7 @@ struct ReportReader {
     private mutating func read(
         _ id: ZoneID, _ sight: Sight, _ owner: StoredAccount?, _ reader: RecordReader
     ) throws {
-        let zone = try reader.existingZone(id)
+        guard let zone = try reader.zone(id) else { return }
         let address = PlaceAddress(id.database, ownedBy: owner, zone: id.name).text
         var counts = StoreReport.Zone(address: DisplayText.of(address))
         if sight.isWhole { try readRecords(of: zone, &counts) } else { try readRecords(of: zone, sight, &counts) }
@@ -158,7 +162,7 @@ struct ReportReader {
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
         let header = try zone.header()
         counts.recordCount = Int(summable: header.recordCount)
-        counts.fileByteCount = try session.files.approximateByteCount(of: zone.keys.all)
+        counts.fileByteCount = try session.opened.files?.approximateByteCount(of: zone.keys.all) ?? 0
         (counts.sequence, counts.horizon) = (header.sequence, header.horizon)
         try zone.store.forEach(in: zone.keys.keyspace(.records)) { _, value in
             counts.valueByteCount += value.count
@@ -230,7 +234,7 @@ extension ReportReader {
     /// Throws the store's errors, `corruption` among them.
     mutating func read(seenBy person: StoredAccount, called title: String) throws -> StoreReport {
         report.person = DisplayText.of(title)
-        try session.engine.read { reader in
+        try session.engine.read(.wholeStore) { reader in
             let zones = try session.visibleZones(of: person, in: reader)
             let counter = makeCounter()
             expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) }, of: "records")

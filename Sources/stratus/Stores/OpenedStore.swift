@@ -10,20 +10,38 @@ import Synchronization
 
 struct OpenedStore {
     let engine: RecordEngine
-    /// LevelDB's files; nil if another process has them.
+    /// LevelDB's files; nil if another process has them, or a server the store.
     let files: StoreFiles?
     let host: (any StoreHost)?
+    /// The contents of assets, if they are in the store.
+    var contents: AssetStore?
+    /// What the operator of a server should know.
+    var notices: [StoreError] = []
+    /// Closes a store that has neither files nor a host.
+    var onClose: () -> Void = {}
     /// The copy that is read, if it is one, and the process that holds the store.
     private(set) var copy: LiveCopy?
     private var holder: StoreFiles.Holder?
 
+    init(engine: RecordEngine, files: StoreFiles?, host: (any StoreHost)?) {
+        (self.engine, self.files, self.host) = (engine, files, host)
+    }
+
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { host as? ServedStore }
 
-    /// Opens the store at `path`.
+    /// Opens the store at an address.
     ///
-    /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
-    static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+    /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`,
+    /// `unavailable`.
+    static func open(_ address: StoreAddress, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        switch address {
+        case .directory(let path): try open(path, opening)
+        case .server(let url): try StoreServer.open(url, opening)
+        }
+    }
+
+    private static func open(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         try Leftovers.finish(at: path)
         LiveCopy.sweep()
         guard opening.isReading else { return try writable(path, opening) }
@@ -104,10 +122,13 @@ struct OpenedStore {
     /// Closes the store. Does not remove a copy.
     func close() {
         if let host { host.close() } else { files?.close() }
+        onClose()
     }
 
     /// Notes to show before the verb begins.
-    var notes: [String] { [copyNote, droppedCommitNote].compactMap { $0 } }
+    var notes: [String] {
+        [copyNote, droppedCommitNote].compactMap { $0 } + notices.map { "note: " + VisibleText.of($0.message) }
+    }
 
     private var droppedCommitNote: String? {
         guard let dropped = files?.droppedCommit else { return nil }

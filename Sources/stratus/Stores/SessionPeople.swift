@@ -12,7 +12,12 @@ extension StoreSession {
     /// Throws `notFound` if the store was opened with the engine only.
     var host: any StoreHost {
         get throws {
-            guard let host = opened.host else { throw choice.noAccount }
+            guard let host = opened.host else {
+                guard isOnServer else { throw choice.noAccount }
+                throw ToolError(
+                    .refused, "This verb does not write to a store on PostgreSQL: use the calls of its host.",
+                    ["store": path])
+            }
             return host
         }
     }

@@ -3,9 +3,11 @@
 import ArgumentParser
 import StratusModel
 
+private let storeHelp = ArgumentHelp("The store's directory, or its URL on PostgreSQL.", valueName: "path or URL")
+
 /// The arguments of any verb that opens a store.
 protocol StoreOptions {
-    /// The store's directory.
+    /// The store's directory or URL. A URL may have a password: show only `StoreAddress.shown`.
     var store: String { get }
     var json: Bool { get }
     /// The database that the verb works in.
@@ -14,7 +16,7 @@ protocol StoreOptions {
 
 /// The store and the database, and how to print results.
 struct StoreArguments: ParsableArguments, StoreOptions {
-    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
+    @Option(name: .long, help: storeHelp, completion: .directory)
     var store: String
 
     @Option(name: .long, help: ArgumentHelp("The container of the database.", valueName: "name"))
@@ -55,7 +57,7 @@ struct StoreArguments: ParsableArguments, StoreOptions {
 
 /// The store, for verbs that work on all of it.
 struct WholeStoreArguments: ParsableArguments, StoreOptions {
-    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
+    @Option(name: .long, help: storeHelp, completion: .directory)
     var store: String
 
     @Flag(name: .long, help: "Print JSON: one object per line, errors as {\"error\":…} on standard error.")

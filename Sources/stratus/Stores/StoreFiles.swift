@@ -64,6 +64,13 @@ final class StoreFiles {
         }
     }
 
+    /// Opens the store at `path` for the copier, or creates it: it may be an unfinished copy.
+    ///
+    /// Throws the store's errors.
+    static func openTarget(_ path: String) throws -> any OrderedStore {
+        try LevelDBStore.open(at: path, options: options)
+    }
+
     private static func engine(on store: any OrderedStore, _ olderFormat: OlderFormat) throws -> RecordEngine {
         var options = RecordEngineOptions()
         options.olderFormat = olderFormat

@@ -13,22 +13,32 @@ import StratusStore
 
 /// A store that is open while a verb runs. Dates and random identifiers for the store come from here.
 final class StoreSession {
+    /// The store's directory, or its address without passwords.
     let path: String
     let engine: RecordEngine
     let choice: DatabaseChoice
     let opened: OpenedStore
+    /// Whether the store has no files of its own.
+    let isOnServer: Bool
     /// The account of the database's owner, if there is one.
     private(set) var account: StoredAccount?
 
-    /// Opens the store at `path`.
+    /// Opens the store at a path or a URL.
     ///
     /// Throws `notFound` if there is no store and `opening` creates none, and the store's errors: `held`, `notAStore`,
     /// `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
-    init(at path: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
-        if !opening.mayCreate { try StorePath.require(path) }
-        self.path = path
+    convenience init(at place: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
+        let address = StoreAddress(parsing: place)
+        if case .directory(let path) = address, !opening.mayCreate { try StorePath.require(path) }
+        try self.init(address, choice, opening, OpenedStore.open(address, opening))
+    }
+
+    /// A session over an open store, which it closes, also if it throws.
+    init(_ address: StoreAddress, _ choice: DatabaseChoice, _ opening: Opening, _ opened: OpenedStore) throws {
+        path = address.shown
+        isOnServer = address.isServer
         self.choice = choice
-        opened = try OpenedStore.open(path, opening)
+        self.opened = opened
         engine = opened.engine
         do {
             if opening.mayCreate, let id = choice.owner.newExternalID,
@@ -53,6 +63,7 @@ final class StoreSession {
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
         if !arguments.json { for note in session.opened.notes { Console.note(note) } }
+        if !session.engine.store.snapshotsLast { Console.note("note: the store is read over several moments") }
         return try body(session)
     }
 
@@ -73,9 +84,12 @@ final class StoreSession {
 
     /// LevelDB's files.
     ///
-    /// Throws `refused` if another process has them.
+    /// Throws `refused` if another process has them, and where a server has the store.
     var files: StoreFiles {
         get throws {
+            guard !isOnServer else {
+                throw ToolError(.refused, "A server has the store: there are no files to work on.", ["store": path])
+            }
             guard let files = opened.files else {
                 throw ToolError(.refused, "Another process has the store's files open: stop it first.", ["path": path])
             }
@@ -90,8 +104,8 @@ final class StoreSession {
     /// The directory that is read.
     var readPath: String { opened.copy?.path ?? path }
 
-    /// The asset files, for reading. A copy has them only if the store was opened with asset contents.
-    var assets: AssetStore { LiveCopy.assets(in: readPath) }
+    /// The contents of assets, for reading. A copy has them only if the store was opened with asset contents.
+    var assets: AssetStore { opened.contents ?? LiveCopy.assets(in: readPath) }
 
     /// Gets the progress of work in parts: the part in words that follow a verb, how much of it is done, and the total,
     /// or 0 if it is unknown.
@@ -149,7 +163,7 @@ final class StoreSession {
 
     /// The numbers of databases, zones and records, as the zones' headers count them.
     var placeAndRecordCount: (databases: Int, zones: Int, records: Int) {
-        get throws { try engine.read { try $0.placeAndRecordCount() } }
+        get throws { try engine.read(.wholeStore) { try $0.placeAndRecordCount() } }
     }
 
     /// The database that the verb works in.
@@ -186,15 +200,17 @@ final class StoreSession {
         try engine.read { try body($0.knownZone(zone)) }
     }
 
-    /// Reads one zone on one snapshot, with what the acting person sees of it.
+    /// Reads one zone on one snapshot, with what the acting person sees of it. For a verb that may read all of it, the
+    /// scope is the whole store.
     ///
     /// Throws `unknownZone` if the zone does not exist.
     func read<Result>(
-        _ arguments: ZoneArguments, _ acting: ActingArguments, _ body: (ZoneReader, Sight) throws -> Result
+        _ arguments: ZoneArguments, _ acting: ActingArguments, _ scope: ReadScope = .page,
+        _ body: (ZoneReader, Sight) throws -> Result
     ) throws -> Result {
         let id = try zone(arguments)
         let sight = try sight(of: id, acting)
-        return try read(id) { try body($0, sight) }
+        return try engine.read(scope) { try body($0.knownZone(id), sight) }
     }
 }
 

@@ -25,10 +25,11 @@ struct Backup: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        try StorePath.require(store.store)
+        let path = try StoreAddress.directory(of: store.store, instead: StoreAddress.backupInstead)
+        try StorePath.require(path)
         try StorePath.requireOutside(destination)
         try StoreCopy.make(
-            of: store.store, at: destination, "copying", Console(usesJSON: store.json), report: report)
+            of: path, at: destination, "copying", Console(usesJSON: store.json), report: report)
     }
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
@@ -71,6 +72,7 @@ struct Restore: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
+        _ = try StoreAddress.directory(of: store.store, instead: StoreAddress.backupInstead)
         try StorePath.require(backup)
         guard (try? Disk.facts(of: store.store)) == nil else {
             throw ToolError(

@@ -19,6 +19,8 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         StopSignal.stopAtSafePoints()
+        _ = try StoreAddress.directory(
+            of: store.store, instead: "PostgreSQL frees room by itself (autovacuum); see its VACUUM for the rest.")
         try StoreSession.with(store, .existing) { session, console in
             let progress = ProgressLine("compacting", unit: .bytes, on: console)
             let ((before, after), cost) = try StepCost.measuring(session) {
@@ -52,7 +54,8 @@ struct Migrate: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let found = try StoreFiles.format(of: store.store)
+        var found: Int?
+        if case .directory(let path) = StoreAddress(parsing: store.store) { found = try StoreFiles.format(of: path) }
         try StoreSession.with(store, .migrating) { session, console in
             StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }

@@ -21,10 +21,12 @@ struct Import: ParsableCommand {
     @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "Continue an interrupted import.")
+    @Flag(help: "Continue an interrupted run.")
     var resume = false
 
     @OptionGroup var store: WholeStoreArguments
+
+    private var address: StoreAddress { StoreAddress(parsing: store.store) }
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -32,8 +34,10 @@ struct Import: ParsableCommand {
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
         StopSignal.stopAtSafePoints()
-        let isNew = (try? Disk.facts(of: store.store)) == nil
-        let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
+        let isOnServer = address.isServer
+        let isNew = !isOnServer && (try? Disk.facts(of: store.store)) == nil
+        let isEmptyDirectory =
+            !isOnServer && (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
@@ -73,9 +77,9 @@ struct Import: ParsableCommand {
 
     private func report(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
         let counts = importer.counts
-        try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
+        try console.line("imported \(counts.text) into \(VisibleText.of(address.shown))")
         try console.object(
-            ["store": store.store] + counts.object
+            ["store": address.shown] + counts.object
                 + ["known": importer.knownRecordCount, "milliseconds": Quantities.milliseconds(duration)])
         try console.flush()
     }

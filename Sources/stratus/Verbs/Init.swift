@@ -26,11 +26,12 @@ struct Init: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let (isNew, account) = try StoreSession.make(
             at: store.store, account: createAccount, mayBeServed: true)
-        try console.line("store \(VisibleText.of(store.store)) \(isNew ? "created" : "exists")")
+        let shown = StoreAddress(parsing: store.store).shown
+        try console.line("store \(VisibleText.of(shown)) \(isNew ? "created" : "exists")")
         if let account {
             try console.line("account \(VisibleText.of(createAccount ?? "")), user \(account.userRecordName)")
         }
-        try console.object(["path": store.store, "created": isNew, "account": account?.id])
+        try console.object(["path": shown, "created": isNew, "account": account?.id])
         try console.flush()
     }
 }
@@ -39,10 +40,15 @@ extension StoreSession {
     /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new.
     /// With `mayBeServed`, a process that has the store open creates the account.
     static func make(
-        at path: String, account externalID: String?, mayBeServed: Bool
+        at place: String, account externalID: String?, mayBeServed: Bool
     ) throws -> (isNew: Bool, Stratus.Account?) {
-        let isNew = !OpenedStore.holdsStore(path)
-        let opened = try OpenedStore.open(path, mayBeServed ? .creatingAsClient : .creatingForItself)
+        let address = StoreAddress(parsing: place)
+        let isNew =
+            switch address {
+            case .directory(let path): !OpenedStore.holdsStore(path)
+            case .server(let url): try StoreServer.isMissing(url)
+            }
+        let opened = try OpenedStore.open(address, mayBeServed ? .creatingAsClient : .creatingForItself)
         defer { opened.close() }
         return (isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) })
     }

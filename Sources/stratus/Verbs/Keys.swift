@@ -43,7 +43,7 @@ struct Keys: ParsableCommand {
     func run() throws {
         let range = try range()
         try StoreSession.with(store, .reading) { session, console in
-            try session.engine.read { reader in
+            try session.engine.read(.wholeStore) { reader in
                 var count = 0
                 try reader.store.scan(range, reverse ? .backward : .forward) { key, value in
                     guard limit == 0 || count < limit else {

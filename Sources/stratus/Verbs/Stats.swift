@@ -11,7 +11,7 @@ struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows what a store holds and how much room it takes.",
         discussion: """
-            Sizes are LevelDB's estimates and include only files. --count counts the entries of every keyspace, which \
+            Sizes are LevelDB's estimates and include only files; they are null for a store on PostgreSQL. --count counts the entries of every keyspace, which \
             reads the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of \
             the line.
 
@@ -31,30 +31,32 @@ struct Stats: ParsableCommand {
 
     func run() throws {
         // Ask before opening the store: its host may have closed it and may be waiting to open it again.
-        let (takesWrites, failure) = Self.writeState(of: store.store)
+        let (takesWrites, failure) = Self.writeState(of: StoreAddress(parsing: store.store))
         try StoreSession.with(store, .reading) { session, console in
-            let figures = try session.files.figures()
+            let figures = try session.isOnServer ? nil : session.files.figures()
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
                 let text = "refuses writes because one has failed: fix the cause, then run 'stratus recover'"
                 try console.line(console.styled(text, .red))
                 try console.line("  \(VisibleText.of(failure.description))")
             }
-            try console.line(
-                "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
-                    + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
+            if let figures {
+                try console.line(
+                    "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
+                        + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
+            }
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
                 "path": session.path, "takesWrites": takesWrites, "writeFailure": failure?.object,
-                "filesByLevel": figures.filesByLevel, "memoryBytes": figures.memoryByteCount,
+                "filesByLevel": figures?.filesByLevel, "memoryBytes": figures?.memoryByteCount,
             ]
             try console.object(store, list: "zones") { add in
-                try session.engine.read { reader in
+                try session.engine.read(.wholeStore) { reader in
                     // With --count, the entry counter shows the progress.
                     let zoneCount = try count ? nil : reader.placeAndRecordCount().zones
                     let zones = zoneCount.map { ProgressLine("measuring zones", total: $0, on: console) }
                     try reader.visitZones { id, _ in
-                        try add(object(of: reader.existingZone(id), session, counter, console))
+                        if let zone = try reader.zone(id) { try add(object(of: zone, session, counter, console)) }
                         zones?.add()
                         return .next
                     }
@@ -64,7 +66,8 @@ struct Stats: ParsableCommand {
     }
 
     /// Asks the store's host whether it takes writes. Nil if there is no host, or if it does not answer.
-    private static func writeState(of path: String) -> (takesWrites: Bool?, failure: StratusError?) {
+    private static func writeState(of address: StoreAddress) -> (takesWrites: Bool?, failure: StratusError?) {
+        guard case .directory(let path) = address else { return (nil, nil) }
         do {
             let (isServed, failure) = try ServedStore.writeFailure(ofStoreAt: path)
             return (isServed ? failure == nil : nil, failure)
@@ -80,28 +83,32 @@ struct Stats: ParsableCommand {
     ) throws -> JSONObject {
         let header = try zone.header()
         let database = zone.id.database
-        let files = try session.files
-        let byteCount = try files.approximateByteCount(of: zone.keys.all)
+        let files = try session.isOnServer ? nil : session.files
+        let byteCount = try files?.approximateByteCount(of: zone.keys.all)
         var table = Table(titles: ["keyspace", "entries", "bytes of files"])
         var keyspaces: [JSONObject] = []
+        // A server has one table for all keyspaces.
         let byteCounts = try ZoneKeyspace.allCases.map {
-            try files.approximateByteCount(of: zone.keys.keyspace($0))
+            try files?.approximateByteCount(of: zone.keys.keyspace($0)) ?? 0
         }
         let entryCounts = try counter?.entryCounts(
             of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
         for (index, keyspace) in ZoneKeyspace.allCases.enumerated() {
             let (bytes, entries) = (byteCounts[index], entryCounts?[index])
             if bytes > 0 || (entries ?? 0) > 0 {
-                table.rows.append(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
+                let size = files == nil ? "?" : Quantities.bytes(bytes)
+                table.rows.append(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", size])
             }
-            keyspaces.append(["keyspace": "\(keyspace)", "bytes": bytes, "entries": entries])
+            let size = files == nil ? nil : bytes
+            keyspaces.append(["keyspace": "\(keyspace)", "bytes": size, "entries": entries])
         }
         let place = [database.container.text, database.owner?.text ?? "public", zone.id.name.text]
         try console.line()
         try console.line(console.styled("zone " + place.map { VisibleText.of($0) }.joined(separator: " / "), .bold))
         try console.line(
             "\(Quantities.count(header.recordCount, "record")), sequence \(Quantities.count(header.sequence)), "
-                + "horizon \(Quantities.count(header.horizon)), \(Quantities.bytes(byteCount)) of files")
+                + "horizon \(Quantities.count(header.horizon))"
+                + (byteCount.map { ", \(Quantities.bytes($0)) of files" } ?? ""))
         for line in table.lines { try console.line("  " + line) }
         return [
             "container": database.container.text, "owner": database.owner?.text, "scope": "\(database.scope)",
@@ -123,11 +130,11 @@ private final class EntryCounter {
     /// The number of entries between two updates inside a large keyspace.
     private static let updateEntryCount = 1 << 16
 
-    private let files: StoreFiles
+    private let files: StoreFiles?
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
-        files = try session.files
+        files = try session.isOnServer ? nil : session.files
         let (_, zones, records) = try session.placeAndRecordCount
         let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
@@ -135,14 +142,15 @@ private final class EntryCounter {
 
     /// Counts the entries of a zone's keyspaces. `byteCounts` are their approximate sizes.
     func entryCounts(of zone: ZoneReader, recordCount: UInt64, byteCounts: [Int]) throws -> [Int] {
-        meter.begin(recordCount: Int(summable: recordCount), weights: byteCounts)
+        let weights = files == nil ? byteCounts.map { _ in 1 } : byteCounts
+        meter.begin(recordCount: Int(summable: recordCount), weights: weights)
         defer { meter.end() }
         return try ZoneKeyspace.allCases.enumerated().map { step, keyspace in
             let range = zone.keys.keyspace(keyspace)
             var count = 0
             try zone.store.scan(range) { key, _ in
                 count += 1
-                if count.isMultiple(of: Self.updateEntryCount) {
+                if let files, count.isMultiple(of: Self.updateEntryCount) {
                     let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
                     meter.update(step: step, try files.approximateByteCount(of: behind), of: byteCounts[step])
                 }

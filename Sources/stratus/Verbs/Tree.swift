@@ -3,6 +3,7 @@
 import ArgumentParser
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Tree: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -116,7 +117,7 @@ struct Tree: PlaceCommand {
         var words = ["stratus", "tree", node == nil ? "/" : address, "--format", "html"]
         if node == nil { words += ["--in", address, "--nodes", "\(PictureLimits.nodeCounts.upperBound)"] }
         if let person = acting.person { words += ["--as", person.text] }
-        words += ["--store", store.store]
+        words += ["--store", StoreAddress(parsing: store.store).shown]
         guard words.allSatisfy({ DisplayText.of($0, limit: 1_000) == $0 }) else { return nil }
         return words.map(Self.quoted).joined(separator: " ")
     }
@@ -133,7 +134,7 @@ struct Tree: PlaceCommand {
 
     private func list(_ console: Console) throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
-            try session.read(zone, acting) { zone, sight in
+            try session.read(zone, acting, .wholeStore) { zone, sight in
                 // In JSON, `hasChildren` says that --depth hides records.
                 guard try list(zone, sight, console), let depth, !store.json else { return }
                 try console.flush()

@@ -112,9 +112,11 @@ struct Recover: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StorePath.require(store.store)
-        guard let isReopened = try ServedStore.recover(storeAt: store.store) else {
-            throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to recover.")
+        let path = try StoreAddress.directory(
+            of: store.store, instead: "A store on PostgreSQL recovers by itself: nothing has to be done.")
+        try StorePath.require(path)
+        guard let isReopened = try ServedStore.recover(storeAt: path) else {
+            throw try StoreFiles.notServed(path, "No process has the store open: there is nothing to recover.")
         }
         try console.line(
             isReopened ? "the host has opened the store again and takes writes" : "no write has failed: nothing to do")
@@ -149,12 +151,14 @@ struct RepairLosingDamagedData: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        let path = try StoreAddress.directory(
+            of: store.store, instead: "Restore a backup of the database, or use pg_amcheck to find its damage.")
         try StorePath.requireOutside(destination)
         Leftovers.sweep(besides: destination)
-        try Leftovers.finish(at: store.store)
+        try Leftovers.finish(at: path)
         StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
         let progress = ProgressLine("repairing", on: console)
-        let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
+        let unmended = try StoreFiles.repairLosingDamagedData(of: path, to: destination) { part, done, total in
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
         }
         for (zone, error) in unmended {

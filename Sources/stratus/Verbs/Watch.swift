@@ -41,9 +41,12 @@ struct Watch: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        try StorePath.require(store.store)
-        guard let watch = try HostWatch(directory: store.store) else {
-            throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to watch.")
+        let path = try StoreAddress.directory(
+            of: store.store,
+            instead: "Watch the events of the host itself: verbs do not reach it through a store on PostgreSQL.")
+        try StorePath.require(path)
+        guard let watch = try HostWatch(directory: path) else {
+            throw try StoreFiles.notServed(path, "No process has the store open: there is nothing to watch.")
         }
         StopSignal.stopQuietly()
         if !store.json { Console.note("note: watching process \(watch.processID); interrupt to end") }

@@ -4,6 +4,7 @@ import ArgumentParser
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Who: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -34,7 +35,7 @@ struct Who: PlaceCommand {
                 let content = try session.read(id) { try $0.shareContent(share) }
                 audience = content.map { sight.seen(audience, $0) } ?? audience
             }
-            try session.engine.read { reader in
+            try session.engine.read(.wholeStore) { reader in
                 try show(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
             }
         }

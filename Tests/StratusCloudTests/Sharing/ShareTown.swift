@@ -32,8 +32,11 @@ final class ShareTown: Sendable {
     var service: CloudService { bench.service }
     var zone: ZoneID { zone(of: alice, Self.notes) }
 
-    init(runsBodiesTwice: Bool = true, _ change: (inout CloudOptions) -> Void = { _ in }) throws {
-        bench = try RecordBench(runsBodiesTwice: runsBodiesTwice, change)
+    init(
+        runsBodiesTwice: Bool = true, store: (any OrderedStore)? = nil,
+        _ change: (inout CloudOptions) -> Void = { _ in }
+    ) throws {
+        bench = try RecordBench(runsBodiesTwice: runsBodiesTwice, store: store, change)
         alice = try Self.settle(bench.alice, "alice", bench.service)
         bob = try Self.settle(bench.bob, "bob", bench.service)
         carol = try Self.settle(bench.service.createAccount(AccountDraft(externalID: "carol")), "carol", bench.service)

@@ -55,6 +55,14 @@ extension ReaderWrapper {
 
     package func prefetch(_ plan: ReadPlan) { wrapped.prefetch(plan) }
 
+    package var showsOneMoment: Bool { wrapped.showsOneMoment }
+
+    package func atOneMoment<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        // This wrapper, and not what it wraps, shows the moment.
+        guard !wrapped.showsOneMoment else { return try body(self) }
+        return try wrapped.atOneMoment(body)
+    }
+
     package var cost: StoreCost { wrapped.cost }
 }
 

@@ -1,0 +1,147 @@
+// Stores on a PostgreSQL server, for verbs. This is the only file of the tool that names that engine.
+
+import Foundation
+import StratusCloud
+import StratusKit
+import StratusLayout
+import StratusPostgres
+import StratusRecords
+import StratusStore
+
+/// Opens stores on a server.
+enum StoreServer {
+    /// Connections of a verb, which runs on few threads.
+    private static let connectionCount = 4
+    /// Long enough to find that the host of a lease is dead: a killed verb, or one from before a backup was restored.
+    private static let leaseWaitSeconds = 10.0
+    private static let openingSeconds = 5.0
+
+    /// Opens the store at a URL as a verb needs it. A verb that reads takes no lease; one that writes does, and fails
+    /// if a living host has it.
+    ///
+    /// Throws `held` with the name of the host that has the lease, and the server's errors.
+    static func open(_ url: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        let (store, notices) = try open(
+            url, opening.isReading ? .reading : .hosting, createsTables: opening.mayCreate)
+        do {
+            if opening.isReading { try requireStore(store, url) }
+            let reading = ReadingStore(store)
+            let engine = try engine(on: opening.isReading ? reading : store)
+            reading.seal()
+            var opened = OpenedStore(
+                engine: engine, files: nil, host: opening.isReading ? ReadHost(ReadStore(engine)) : nil)
+            opened.notices = notices
+            // A host of verbs closes the store itself.
+            if !opening.isReading { opened.onClose = { store.close() } }
+            return opened
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    /// Throws `notAStore` if the tables are empty: a reader does not write the first entries.
+    private static func requireStore(_ store: PostgresStore, _ url: String) throws {
+        guard try store.read({ try $0.contains(GlobalKeys.format()) }) else {
+            throw StoreError(
+                .notAStore, "There is no store in this database: create one with 'stratus init', or copy one into it.",
+                ["server": StoreAddress.server(url: url).shown])
+        }
+    }
+
+    /// Whether there is no store at a URL.
+    static func isMissing(_ url: String) throws -> Bool {
+        do {
+            try open(url, .reading, createsTables: false).store.close()
+            return false
+        } catch let error as StoreError where error.code == .notAStore {
+            return true
+        }
+    }
+
+    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Passes it on
+    /// with its contents of assets.
+    static func openTarget<Result>(_ url: String, _ body: (any OrderedStore, AssetStore) -> Result) throws -> Result {
+        let store = try open(url, .hosting, createsTables: true).store
+        return body(store, contents(of: store))
+    }
+
+    private static func open(
+        _ url: String, _ use: StoreUse, createsTables: Bool
+    ) throws -> (store: PostgresStore, notices: [StoreError]) {
+        let identifiers = RandomIdentifiers()
+        var options = PostgresOptions(random: {
+            identifiers.makeSecret(byteCount: 8).reduce(0) { $0 << 8 | UInt64($1) }
+        })
+        options.use = use
+        options.pool.connectionCount = connectionCount
+        options.createsTables = createsTables
+        options.leaseWaitSeconds = leaseWaitSeconds
+        options.openingSeconds = openingSeconds
+        options.hostName = ProcessInfo.processInfo.hostName
+        options.onEvent = { Console.note("note: " + VisibleText.of($0.message)) }
+        // A program of a newer version may migrate the store meanwhile.
+        let check = FormatCheck(key: GlobalKeys.format()) { value in
+            if let value { _ = try FormatEntry(decoding: value.span) }
+        }
+        return try PostgresStore.open(url: url, options: options, check: check)
+    }
+
+    /// The contents of assets, which are in the store.
+    private static func contents(of store: PostgresStore) -> AssetStore {
+        LiveCopy.assets(in: "/proc/none")
+    }
+
+    private static func engine(on store: any OrderedStore) throws -> RecordEngine {
+        var options = RecordEngineOptions()
+        options.ancestorCacheByteCount = 0
+        return try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
+    }
+}
+
+/// A store on a server that is only read, as the host of verbs.
+struct ReadHost: StoreHost {
+    private let store: ReadStore
+
+    init(_ store: ReadStore) { self.store = store }
+
+    var service: CloudService { store.service }
+
+    func account(id: String) throws -> Stratus.Account? { try store.account(id: id) }
+
+    func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer {
+        store.container(identifier, signedInAs: account)
+    }
+
+    func close() { store.close() }
+
+    // MARK: Changes
+
+    private static var refusal: StoreError {
+        StoreError(.notPermitted, "The store was opened for reading, and the verb tried to write.")
+    }
+
+    func account(externalID: String, createIfMissing account: Stratus.NewAccount) throws -> Stratus.Account {
+        throw Self.refusal
+    }
+
+    func createAccount(_ account: Stratus.NewAccount, externalID: String?) throws -> Stratus.Account {
+        throw Self.refusal
+    }
+
+    func setHandles(
+        emails: Set<String>, phoneNumbers: Set<String>, of account: Stratus.Account
+    ) throws -> Stratus.Account { throw Self.refusal }
+
+    func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account {
+        throw Self.refusal
+    }
+
+    func deleteAccountWithAllData(_ account: Stratus.Account, progress: FreeingProgress.Listener?) throws {
+        throw Self.refusal
+    }
+
+    func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata { throw Self.refusal }
+
+    func importSchema(_ text: String, intoContainer identifier: String) throws { throw Self.refusal }
+}
