@@ -63,7 +63,8 @@ let package = Package(
         .target(
             name: "StratusKit",
             dependencies: [
-                "StratusCloud", "StratusRecords", "StratusModel", "StratusLevelDB", "StratusStore", "CSystem",
+                "StratusCloud", "StratusRecords", "StratusModel", "StratusLevelDB", "StratusPostgres", "StratusStore",
+                "CSystem",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

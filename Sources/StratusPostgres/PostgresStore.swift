@@ -26,7 +26,7 @@ package final class PostgresStore: OrderedStore {
         self.pool = pool
         let source = PostgresSource(info, pool, options, check: check, lease: lease, library: library)
         self.source = source
-        wire = WireStore(source, options: options.wire)
+        wire = WireStore(source, contents: PostgresContents(pool, source), options: options.wire)
         address = info.description
         identity = info.identity
     }
@@ -96,7 +96,7 @@ package final class PostgresStore: OrderedStore {
         if let table = unreadable ?? (options.use == .hosting ? unwritable : nil) {
             throw StoreError(
                 .notPermitted,
-                "The role may not use a table of the store: as its owner run stratus init --store URL --role NAME.",
+                "The role may not use a table of the store: as its owner run stratus init --store URL --host-role NAME.",
                 ["table": table])
         }
         guard version <= Schema.version else {
@@ -145,6 +145,14 @@ package final class PostgresStore: OrderedStore {
         statistics.unknownOutcomes += counts.unknownOutcomes
         statistics.connectionsOpened += source.connectionsOpened
         return statistics
+    }
+
+    /// Why the store answers nothing until it is opened again: another host has taken it over. Nil while it answers.
+    package var failure: StoreError? {
+        do {
+            try source.lease?.checkReading()
+            return nil
+        } catch { return error as? StoreError }
     }
 
     /// Removes all entries and contents in one transaction. The lease and the tables stay. It waits for snapshots that

@@ -17,4 +17,7 @@ package protocol StoreContents: Sendable {
 
     /// Removes at most `limit` parts. Returns false if parts are left.
     func remove(_ name: [UInt8], limit: Int) throws -> Bool
+
+    /// The store's clock, in milliseconds since 1970. All processes that use the store see the same one.
+    func milliseconds() throws -> UInt64
 }

@@ -103,6 +103,15 @@ struct KeyReadingTests {
             #expect(try GlobalKeys.readZoneKey(key.span, in: list) == (DatabaseNumber(3), ZoneNumber(256)))
         }
         try expectSubscriptionKeys()
+        let upload = try GlobalKeys.readUploadKey(
+            GlobalKeys.upload(owner: "o", digest: [0, 255], lease: LayoutSamples.first).span)
+        #expect(upload.owner == "o")
+        #expect(upload.digest == [0, 255])
+        #expect(upload.lease == LayoutSamples.first)
+        #expect(try GlobalKeys.readContentKey(GlobalKeys.content(LayoutSamples.content).span) == LayoutSamples.content)
+        let operation = try GlobalKeys.readOperationKey(GlobalKeys.operation("id\0", 300).span)
+        #expect(operation.id == "id\0")
+        #expect(operation.index == 300)
         let database = LayoutSamples.database
         #expect(try database.readZoneKey(database.zone("z").span) == "z")
         #expect(try database.readChangeKey(database.change(300).span) == 300)

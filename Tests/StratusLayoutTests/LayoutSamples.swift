@@ -15,6 +15,8 @@ enum LayoutSamples {
 
     static let digest = [UInt8](repeating: 0xCD, count: 31) + [0]
 
+    static let content = ContentKeyParts(owner: "_alice", digest: digest, upload: second)
+
     static let zoneKeys: [[UInt8]] = [
         zone.header(),
         zone.record("a.txt"),
@@ -83,6 +85,8 @@ enum LayoutSamples {
         GlobalKeys.indexing(), GlobalKeys.subscription(subscription("sub-1")),
         GlobalKeys.device(of: "account-1", "phone"), GlobalKeys.notification(for: "account-1", "phone", order: 300),
         GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
+        GlobalKeys.upload(owner: "_alice", digest: digest, lease: first), GlobalKeys.content(content),
+        GlobalKeys.operation("operation-1", 300),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -202,6 +206,14 @@ enum LayoutSamples {
             GlobalKeys.asset(owner: "_alice", digest: [UInt8](repeating: 0xAB, count: 32)),
             AssetEntry(count: 300, byteCount: 1 << 40)
         ),
+        (GlobalKeys.asset(owner: "_bob", digest: digest), AssetEntry(count: 1, byteCount: 0, upload: second)),
+        (
+            GlobalKeys.upload(owner: "_alice", digest: digest, lease: first),
+            UploadEntry(upload: second, endMilliseconds: 1_735_689_600_000)
+        ),
+        (GlobalKeys.content(content), EmptyEntry()),
+        (GlobalKeys.operation("operation-1", 0), OperationPart(first: 300, count: 1)),
+        (GlobalKeys.operation("operation-1", 300), OperationPart(first: 300, count: 1, bytes: [0x7B, 0x7D])),
         (
             GlobalKeys.schema("iCloud.com.example", "Empty"),
             SchemaEntry.type(fields: [:], grants: [:], isImported: false)

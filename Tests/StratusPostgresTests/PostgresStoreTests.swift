@@ -91,7 +91,7 @@ import Testing
             }
             #expect(refused?.code == .notPermitted)
             #expect(refused?.fields["table"] == "stratus_receipts")
-            #expect(refused?.message.contains("--role") == true)
+            #expect(refused?.message.contains("--host-role") == true)
             #expect(refused.map { "\($0)".contains("secret") } == false)
             #expect(try PostgresStore.create(url: place.url, grantingTo: role) == false)
             let (store, _) = try PostgresStore.open(url: address, options: place.options())

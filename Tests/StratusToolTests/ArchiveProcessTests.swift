@@ -39,7 +39,7 @@ struct ArchiveProcessTests {
             """
             PRODUCTS=$(dirname "$TOOL"); PACKAGE=\(package); set -e
             # A thin archive names the object files; a linker takes from it what it takes from any other.
-            for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Store,Model} \\
+            for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Postgres,Store,Model} \\
                 C{LogSync,System} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
                 CCryptoBoringSSL CCryptoBoringSSLShims
             do

@@ -100,4 +100,52 @@ struct ServerVerbTests {
         #expect(before.lines.count == 3, "\(before.output)")
         #expect(Set(before.lines).isDisjoint(with: after.lines), "\(after.output)")
     }
+
+    @Test("verbs that write create a store on a server, fill it, and empty it")
+    func writing() async throws {
+        let run = try await shell(
+            """
+            "$TOOL" init --create-account me --store "$URL" &&
+            "$TOOL" zones create --zone notes --store "$URL" &&
+            "$TOOL" put note-1 --type Note --set title=x --zone notes --store "$URL" > done &&
+            "$TOOL" query Note --zone notes --store "$URL"
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.lines.last?.contains("note-1") == true, "\(run.output)")
+        let emptied = try await shell("\"$TOOL\" reset --force --store \"$URL\"")
+        #expect(emptied.status == 0, "\(emptied.errors)")
+        let accounts = try await shell("\"$TOOL\" accounts --store \"$URL\" --json")
+        #expect(accounts.status == 0, "\(accounts.errors)")
+        #expect(!accounts.output.contains("userName"), "\(accounts.output)")
+    }
+
+    @Test("a verb that changes what is there creates no store on a server")
+    func noStore() async throws {
+        let run = try await shell("\"$TOOL\" renew-incarnations --store \"$URL\" --json")
+        #expect(run.status == 4, "\(run.errors)")
+        #expect(run.errors.contains("notAStore"), "\(run.errors)")
+        #expect(try await shell("\"$TOOL\" ls --store \"$URL\"").status == 4)
+    }
+
+    @Test("a store with assets is refused before anything is written to a server")
+    func assets() async throws {
+        try await fill()
+        let filled = try await shell(
+            """
+            echo content > content.txt &&
+            "$TOOL" put note-2 --type Note --set file:asset=content.txt --zone notes --store store
+            """)
+        try #require(filled.status == 0, "\(filled.errors)")
+        let run = try await shell("\"$TOOL\" copy store \"$URL\"")
+        #expect(run.status != 0)
+        #expect(run.errors.contains("cannot be copied to or from a server yet"), "\(run.errors)")
+        #expect(try await shell("\"$TOOL\" ls --store \"$URL\"").status == 4)
+    }
+
+    @Test("a directory has no roles")
+    func rolesOfDirectory() async throws {
+        let run = try await shell("\"$TOOL\" init --host-role notes --store store")
+        #expect(run.status != 0)
+        #expect(run.errors.contains("--host-role"), "\(run.errors)")
+    }
 }

@@ -1,6 +1,9 @@
 // Removes the files of contents that no record holds: at any time those that lost their last record in this
 // session, which are kept in memory; and by a sweep over all files those that a crash or an abandoned request has left.
 //
+// Where contents are in the store, entries say which ones to remove (`StoredContents`), and the sweep looks for names
+// without an entry.
+//
 // It is safe during all other requests; `AssetLeases` says why. It reads the ledger in a transaction, not in a
 // snapshot: a transaction sees commits in flight, and fails if the outcome of a failed write is unknown.
 
@@ -11,8 +14,10 @@ import StratusStore
 
 /// The position from which a sweep continues.
 package struct AssetSweepPosition: Hashable, Sendable {
-    fileprivate var ownerDirectory: String
-    fileprivate var folder: String
+    fileprivate var ownerDirectory = ""
+    fileprivate var folder = ""
+    /// The last name that was seen, where contents are in the store.
+    fileprivate var name: [UInt8]?
 }
 
 /// The state of a session's sweep.
@@ -47,6 +52,11 @@ package struct AssetCollector: Sendable {
     /// Returns how many files were removed. Throws the store's errors; then a sweep finds the remaining contents.
     @discardableResult
     package func collectOrphans() throws -> Int {
+        if let stored = store.stored {
+            stored.removeEndedLeases()
+            try stored.removeExpiredLeases()
+            return try stored.removeWaiting()
+        }
         store.leases.queueExpired()
         var count = 0
         while true {
@@ -89,6 +99,10 @@ package struct AssetCollector: Sendable {
         from position: AssetSweepPosition? = nil, shouldContinue: (AssetSweepReport) -> Bool = { _ in true }
     ) throws -> AssetSweepReport {
         var report = AssetSweepReport()
+        if let stored = store.stored {
+            try sweep(stored, from: position?.name, &report, shouldContinue)
+            return report
+        }
         for ownerDirectory in try store.names(in: store.directory.content)
         where ownerDirectory >= (position?.ownerDirectory ?? "") {
             guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else {
@@ -107,9 +121,37 @@ package struct AssetCollector: Sendable {
         return report
     }
 
+    /// Checks the names of all contents in the store. `report` says where to continue.
+    private func sweep(
+        _ stored: StoredContents, from name: [UInt8]?, _ report: inout AssetSweepReport,
+        _ shouldContinue: (AssetSweepReport) -> Bool
+    ) throws {
+        var last = name
+        try stored.visitNames(in: .everything, after: name) { page in
+            guard shouldContinue(report) else {
+                report.position = AssetSweepPosition(name: last ?? [])
+                return .stop
+            }
+            var uploads: [ContentKeyParts] = []
+            for name in page {
+                if let upload = try? GlobalKeys.readContentKey(name.span) {
+                    uploads.append(upload)
+                } else if (try? GlobalKeys.readOperationKey(name.span)) == nil {
+                    report.foreignNames += 1
+                }
+            }
+            report.filesSeen += uploads.count
+            try stored.noteUnnamed(uploads)
+            last = page.last
+            return .next
+        }
+        report.filesRemoved += try collectOrphans()
+    }
+
     /// Removes what earlier sessions left: contents that never got their place, and copies for clients. Called when the
     /// store is opened, before any file is stored.
     package func removeLeftovers() throws {
+        // Those in the store are found by their entries.
         for name in try store.names(in: store.directory.incoming) {
             removeFile(store.directory.incoming + "/" + name)
         }
@@ -134,6 +176,16 @@ package struct AssetCollector: Sendable {
                 for key in keys { try transaction.delete(key) }
             }
         }
+        if let stored = store.stored {
+            try stored.removeLeases(of: owner)
+            try stored.visitNames(in: GlobalKeys.contents(of: owner)) { page in
+                try stored.noteUnnamed(try page.map { try GlobalKeys.readContentKey($0.span) })
+                try didLook(page.count)
+                return .next
+            }
+            _ = try stored.removeWaiting(in: GlobalKeys.contents(of: owner))
+            return
+        }
         for folder in try store.names(in: store.directory.owner(owner)) {
             var report = AssetSweepReport()
             try sweep(owner, folder, &report)
@@ -147,7 +199,15 @@ package struct AssetCollector: Sendable {
 
     /// The number of an owner's contents that have files.
     func fileCount(of owner: UserName) throws -> Int {
-        try store.names(in: store.directory.owner(owner)).reduce(0) { sum, folder in
+        if let stored = store.stored {
+            var count = 0
+            try stored.visitNames(in: GlobalKeys.contents(of: owner)) { page in
+                count += page.count
+                return .next
+            }
+            return count
+        }
+        return try store.names(in: store.directory.owner(owner)).reduce(0) { sum, folder in
             try sum + store.contents(of: owner, in: folder).keys.count
         }
     }

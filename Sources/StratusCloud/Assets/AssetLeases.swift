@@ -172,6 +172,9 @@ final class AssetLeases: Sendable {
     /// The newest hold. Later holds have snapshots that include everything found before this call.
     var newestHold: UInt64 { state.withLock { $0.holdNumber } }
 
+    /// Whether a request may still copy a content that was found unused when this was the newest hold.
+    func isHeld(since number: UInt64) -> Bool { state.withLock { $0.isHeld(since: number) } }
+
     /// Removes the mark, and calls `body` if the content had it and no request may still copy it. No lease is taken
     /// meanwhile. A held content is remembered until its holds end, unless too many wait. `hold` was the newest hold
     /// when the content was found unused.

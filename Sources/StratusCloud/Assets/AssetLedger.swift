@@ -11,10 +11,28 @@ import StratusStore
 
 /// Counts how often each content is held.
 package struct AssetLedger: Sendable {
-    let leases: AssetLeases?
+    private let store: AssetStore?
+    private var leases: AssetLeases? { store?.leases }
 
     /// - Parameter store: the contents; without one only contents that are in the ledger can be added.
-    package init(store: AssetStore?) { leases = store?.leases }
+    package init(store: AssetStore?) { self.store = store }
+
+    /// What a lease says of a content without an entry in the ledger.
+    private struct LeasedContent {
+        /// Which upload the ledger shall name; nil where contents are files.
+        var upload: UUID?
+    }
+
+    /// Finds a request's lease on a content, and extends it where contents are files; nil if it has ended.
+    private func leased(
+        _ key: AssetKey, atUptimeSeconds uptimeSeconds: Double?, in transaction: RecordTransaction
+    ) throws -> LeasedContent? {
+        guard let store, let uptimeSeconds else { return nil }
+        guard let stored = store.stored else {
+            return store.leases.renew(key, atUptimeSeconds: uptimeSeconds) ? LeasedContent() : nil
+        }
+        return try stored.leasedUpload(of: key, in: transaction).map { LeasedContent(upload: $0) }
+    }
 
     /// Counts the contents that records of an owner start and stop holding in this transaction, once for each field or
     /// list item. A content added and removed equally often does not change.
@@ -37,16 +55,27 @@ package struct AssetLedger: Sendable {
                     .corruption, "An asset is removed more often than it is counted. Verify the assets of the store.",
                     ["digest": Hex.text(key.digest), "owner": key.owner.text])
             }
-            if entry == nil {
-                let isLeased = uptimeSeconds.map { leases?.renew(key, atUptimeSeconds: $0) == true }
-                guard isLeased == true else { throw Self.unavailableError(digest: key.digest) }
+            var upload = entry?.upload
+            if entry == nil || upload != nil && change.count > 0 {
+                let leased = try leased(key, atUptimeSeconds: uptimeSeconds, in: transaction)
+                guard entry != nil || leased != nil else { throw Self.unavailableError(digest: key.digest) }
+                if let old = upload, let new = leased?.upload, new != old {
+                    // The request has uploaded it again, because the other was damaged or not there yet.
+                    try StoredContents.noteUnused(key, old, in: transaction)
+                }
+                upload = leased?.upload ?? upload
             }
             guard count > 0 else {
                 try transaction.delete(ledgerKey)
-                transaction.onPublish { [leases] _ in leases?.noteOrphan(key) }
+                if let upload {
+                    try StoredContents.noteUnused(key, upload, in: transaction)
+                } else {
+                    transaction.onPublish { [leases] _ in leases?.noteOrphan(key) }
+                }
                 continue
             }
-            let new = AssetEntry(count: UInt64(count), byteCount: entry?.byteCount ?? change.byteCount)
+            let new = AssetEntry(
+                count: UInt64(count), byteCount: entry?.byteCount ?? change.byteCount, upload: upload)
             try transaction.set(ledgerKey, to: new.encoded())
             if entry == nil { transaction.onPublish { [leases] _ in leases?.noteCommitted(key) } }
         }
@@ -62,7 +91,7 @@ package struct AssetLedger: Sendable {
         for change in Self.changes(adding: added, removing: removed) where change.count > 0 {
             let key = AssetKey(owner: owner, digest: change.digest)
             guard try Self.entry(of: key, in: transaction) == nil else { continue }
-            if leases?.renew(key, atUptimeSeconds: uptimeSeconds) != true { digests.insert(change.digest) }
+            if try leased(key, atUptimeSeconds: uptimeSeconds, in: transaction) == nil { digests.insert(change.digest) }
         }
         return digests
     }
@@ -90,6 +119,19 @@ package struct AssetLedger: Sendable {
         for (asset, count) in added { note(asset, count) }
         for (asset, count) in removed { note(asset, -count) }
         return changes.values.filter { $0.count != 0 }.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
+    }
+
+    /// The most that counting one content up or down counts in a transaction: each entry is read and written, and the
+    /// leases on the content are read.
+    func countedByteCount(of owner: UserName) -> Int {
+        // Zeros are escaped in keys, so no digest makes a longer one.
+        let digest = [UInt8](repeating: 0, count: 32)
+        let key = GlobalKeys.asset(owner: owner, digest: digest)
+        let byteCount = StoreLimits.countedByteCount(updatingKey: key.count, value: 24)
+        guard store?.stored != nil else { return byteCount }
+        let uploads = GlobalKeys.uploads(of: owner, digest: digest)
+        return byteCount + 2 * StoreLimits.countedByteCount(scanning: uploads)
+            + 2 * StoreLimits.countedByteCount(updatingKey: uploads.upper.count + 20, value: 40)
     }
 
     /// The count of a content; nil if no record holds it.

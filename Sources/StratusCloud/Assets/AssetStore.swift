@@ -1,20 +1,15 @@
-// The contents of assets: files next to the store, named by their digests, once per owner and never shared between
-// owners. A content and its name are durable before anything refers to it.
+// The contents of assets: stored by their digests, once per owner and never shared between owners. They are
+// files next to the store (`AssetStore+Files.swift`), or parts in the store where it has a place for them
+// (`AssetStore+Contents.swift`). A content is durable before anything refers to it.
 //
 // Trust: a path comes from a program in this process, never from decoded data. The file at the path is not trusted:
-// only a regular file is stored, it is read once, and it must be unchanged after reading (C-10).
-//
-// Several files are stored at a time, because syncing costs most: the disk starts to write all of them before the first
-// wait.
-//
-//   1. Read and check each file, and copy it to a new file; the disk starts to write it (`receive`).
-//   2. Take a lease on each copy, sync it and move it to its place (`place`).
-//   3. Sync each directory that got a file (`syncFolders`).
+// only a regular file is stored, and it must be unchanged after reading (C-10).
 //
 // Each client gets a new copy of a content, which it may change, keep or delete.
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusRecords
 import StratusStore
 import Synchronization
 
@@ -28,13 +23,16 @@ package final class AssetStore: Sendable {
     let files: any AssetFiles
     let directory: AssetDirectory
     let leases: AssetLeases
+    let clock: any CloudClock
     let byteCountLimit: Int64?
     let releasedCopies: ReleasedCopies
     /// The state of this session's sweep of all files.
     let sweep = Locked(AssetSessionSweep.isDue(from: nil))
     private let fileNumber = Atomic<UInt64>(0)
     /// Existing directories whose names are synced.
-    private let knownDirectories = Locked(Set<String>())
+    let knownDirectories = Locked(Set<String>())
+    /// The contents in the store; nil where they are files.
+    let stored: StoredContents?
 
     /// Creates nothing on the disk before the first asset.
     ///
@@ -44,16 +42,26 @@ package final class AssetStore: Sendable {
     /// a request that never ends. At most `orphanCount` contents wait in memory to be collected; a sweep of all files
     /// finds the rest. A copy is removed `copySeconds` after its release; with nil it stays until the next session
     /// begins.
+    ///
+    /// If the store of `engine` has a place for contents, they are there, and the directory has only the copies for
+    /// clients.
     package init(
         directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
         byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, orphanCount: Int = 100_000,
-        copySeconds: Double? = 3_600, files: any AssetFiles = SystemAssetFiles()
+        copySeconds: Double? = 3_600, files: any AssetFiles = SystemAssetFiles(), engine: RecordEngine? = nil
     ) {
         self.directory = AssetDirectory(top: directory, copies: copiesDirectory, session: session)
         self.byteCountLimit = byteCountLimit
         self.files = files
         releasedCopies = ReleasedCopies(clock: clock, waitSeconds: copySeconds)
-        leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
+        self.clock = clock
+        let leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
+        self.leases = leases
+        stored = engine.flatMap { engine in
+            engine.store.contents.map {
+                StoredContents($0, engine: engine, holds: leases, session: session, leaseSeconds: leaseSeconds)
+            }
+        }
     }
 
     /// Stores a file for an owner. When this returns, the content is durable and leased, and a commit may refer to it.
@@ -65,69 +73,20 @@ package final class AssetStore: Sendable {
         try takeIn(paths: [path], owner: owner)[0].get()
     }
 
+    /// Stores several files at once, with fewer waits. Each succeeds or fails in its place, as with one path.
+    package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
+        if let stored { return upload(paths, owner, to: stored) }
+        return takeInFiles(paths, owner)
+    }
+
     /// Ends the leases of contents that `takeIn` returned, one for each, after their commit or its failure.
     ///
     /// Do not call it if the outcome of the commit is unknown; the leases then expire.
     package func release(_ descriptors: some Sequence<AssetDescriptor>, owner: UserName) {
-        for descriptor in descriptors { leases.release(AssetKey(owner: owner, digest: descriptor.digest)) }
-    }
-
-    /// Creates directories, parents first, and calls `body`.
-    func inDirectories<Result>(
-        _ paths: [String], _ body: () throws(FileFailure) -> Result
-    ) throws(FileFailure) -> Result {
-        try makeDirectories(paths)
-        do throws(FileFailure) { return try body() } catch {
-            guard error.number == FileFailure.notFound else { throw error }
-            // A host may have emptied its temporary directories, with ours.
-            forgetDirectories(below: directory.top)
-            forgetDirectories(below: directory.copies)
-            try makeDirectories(paths)
-            return try body()
+        for descriptor in descriptors {
+            let key = AssetKey(owner: owner, digest: descriptor.digest)
+            if let stored { stored.release(key) } else { leases.release(key) }
         }
-    }
-
-    /// Creates directories durably.
-    private func makeDirectories(_ paths: [String]) throws(FileFailure) {
-        for path in paths where !knownDirectories.value.contains(path) {
-            do throws(FileFailure) { try files.createDirectory(path) } catch {
-                guard error.number == FileFailure.exists else { throw error }
-            }
-            // Also if it existed, because its name may not have been synced yet.
-            let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-            try files.syncDirectory(parent.isEmpty ? "/" : parent)
-            knownDirectories.withLock { _ = $0.insert(path) }
-        }
-    }
-
-    /// Forgets that directories exist, because they may have been removed.
-    func forgetDirectories(below path: String) {
-        knownDirectories.withLock { known in known = known.filter { $0 != path && !$0.hasPrefix(path + "/") } }
-    }
-
-    /// The names in a directory; none if it does not exist.
-    func names(in path: String) throws -> [String] { try namesIfThere(in: path) ?? [] }
-
-    /// The names in a directory; nil if it does not exist.
-    func namesIfThere(in path: String) throws -> [String]? {
-        do throws(FileFailure) { return try files.names(in: path) } catch {
-            if error.number == FileFailure.notFound { return nil }
-            throw CloudError(
-                .serviceUnavailable, "A directory of assets cannot be read.", ["path": path], cause: error.reason)
-        }
-    }
-
-    /// The contents with files in one folder of an owner, and the names of other files there.
-    func contents(of owner: UserName, in folder: String) throws -> (keys: [AssetKey], foreignNames: [String]) {
-        var (keys, foreignNames): ([AssetKey], [String]) = ([], [])
-        for name in try names(in: directory.owner(owner) + "/" + folder) {
-            if let digest = AssetDirectory.digest(ofFile: name, in: folder) {
-                keys.append(AssetKey(owner: owner, digest: digest))
-            } else {
-                foreignNames.append(name)
-            }
-        }
-        return (keys, foreignNames)
     }
 
     func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }
@@ -142,111 +101,12 @@ package final class AssetStore: Sendable {
     }
 }
 
-// MARK: Storing files
-
-/// A file that was read and is not in its place yet.
-private struct Arrival {
-    let index: Int
-    let incomingPath: String
-    let descriptor: Int32
-    let asset: AssetDescriptor
-}
-
-extension AssetStore {
-    /// Files that are open at once.
-    private static let arrivalCount = 32
-
-    /// Stores several files at once, with fewer waits. Each succeeds or fails in its place, as with one path.
-    package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
-        var results: [Result<AssetDescriptor, CloudError>] = []
-        var arrivals: [Arrival] = []
-        for (index, path) in paths.enumerated() {
-            do throws(CloudError) {
-                let arrival = try receive(path, index, owner)
-                arrivals.append(arrival)
-                results.append(.success(arrival.asset))
-            } catch { results.append(.failure(error)) }
-            if arrivals.count == Self.arrivalCount { place(&arrivals, owner, &results) }
-        }
-        place(&arrivals, owner, &results)
-        syncFolders(owner, &results)
-        return results
-    }
-
-    /// Step 1 for one file. The arrival's descriptor stays open.
-    private func receive(_ path: String, _ index: Int, _ owner: UserName) throws(CloudError) -> Arrival {
-        guard AssetDirectory.canHold(owner) else {
-            throw CloudError(.internalError, "The name of an owner of assets is empty or too long.")
-        }
-        let source = try openSource(path)
-        defer { files.close(source.descriptor) }
-        let name = directory.incomingFile(nextFileNumber())
-        let descriptor = try explaining(Self.unavailable) { () throws(FileFailure) in
-            try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
-                try files.createFile(name)
-            }
-        }
-        do throws(CloudError) {
-            let digest = try copy(source, path: path, to: descriptor)
-            files.beginSync(descriptor)
-            let asset = AssetDescriptor(digest: digest, byteCount: source.facts.byteCount)
-            return Arrival(index: index, incomingPath: name, descriptor: descriptor, asset: asset)
-        } catch {
-            files.close(descriptor)
-            try? files.removeFile(name)
-            throw error
-        }
-    }
-
-    /// Step 2 for all that have arrived.
-    private func place(
-        _ arrivals: inout [Arrival], _ owner: UserName, _ results: inout [Result<AssetDescriptor, CloudError>]
-    ) {
-        for arrival in arrivals {
-            let key = AssetKey(owner: owner, digest: arrival.asset.digest)
-            leases.acquire(key)
-            do throws(FileFailure) {
-                try files.sync(arrival.descriptor)
-                let folders = [directory.content, directory.owner(owner), directory.folder(of: key)]
-                try inDirectories(folders) { () throws(FileFailure) in
-                    try files.rename(arrival.incomingPath, to: directory.file(of: key))
-                }
-            } catch {
-                try? files.removeFile(arrival.incomingPath)
-                leases.release(key)
-                results[arrival.index] = .failure(Self.unavailable(error))
-            }
-            files.close(arrival.descriptor)
-        }
-        arrivals.removeAll()
-    }
-
-    /// Step 3 for all that are in their places.
-    private func syncFolders(_ owner: UserName, _ results: inout [Result<AssetDescriptor, CloudError>]) {
-        var indexes: [String: [Int]] = [:]
-        for (index, result) in results.enumerated() {
-            guard case .success(let asset) = result else { continue }
-            indexes[directory.folder(of: AssetKey(owner: owner, digest: asset.digest)), default: []].append(index)
-        }
-        for (folder, indexes) in indexes.sorted(by: { $0.key < $1.key }) {
-            do throws(FileFailure) { try files.syncDirectory(folder) } catch {
-                for index in indexes {
-                    if case .success(let asset) = results[index] {
-                        leases.release(AssetKey(owner: owner, digest: asset.digest))
-                    }
-                    results[index] = .failure(Self.unavailable(error))
-                }
-            }
-        }
-    }
-}
-
 extension AssetStore {
     /// A file that is being stored.
-    private typealias Source = (descriptor: Int32, facts: AssetFileFacts)
+    typealias Source = (descriptor: Int32, facts: AssetFileFacts)
 
     /// Runs `body` and turns its failure into the error that `explain` makes of it.
-    private func explaining<Result>(
+    func explaining<Result>(
         _ explain: (FileFailure) -> CloudError, _ body: () throws(FileFailure) -> Result
     ) throws(CloudError) -> Result {
         do throws(FileFailure) { return try body() } catch { throw explain(error) }
@@ -261,7 +121,7 @@ extension AssetStore {
         return source.facts.byteCount
     }
 
-    private func openSource(_ path: String) throws(CloudError) -> Source {
+    func openSource(_ path: String) throws(CloudError) -> Source {
         guard path.hasPrefix("/") else {
             throw CloudError(.assetNotAvailable, "The asset's file has no absolute path.", ["path": path])
         }
@@ -291,23 +151,24 @@ extension AssetStore {
         try explaining({ Self.unreadable($0, path) }) { () throws(FileFailure) in try files.facts(descriptor) }
     }
 
-    /// Copies a file and returns the digest of its content, which is the same before and after.
-    private func copy(_ source: Source, path: String, to target: Int32) throws(CloudError) -> [UInt8] {
+    /// Reads a file and returns the digest of its content, which is the same before and after. `visit` gets the bytes
+    /// that were read, as the first bytes of a buffer.
+    func read(
+        _ source: Source, path: String, _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void
+    ) throws(CloudError) -> [UInt8] {
         var total: Int64 = 0
         let unreadable = { (failure: FileFailure) in Self.unreadable(failure, path) }
         let digest = try digest(of: source.descriptor, unreadable) { buffer, count throws(CloudError) in
             total += Int64(count)
             guard total <= source.facts.byteCount else { throw Self.modified(path) }
-            try explaining(Self.unavailable) { () throws(FileFailure) in
-                try files.write(target, buffer, count: count)
-            }
+            try visit(buffer, count)
         }
         let facts = try facts(source.descriptor, path)
         guard total == source.facts.byteCount, facts == source.facts else { throw Self.modified(path) }
         return digest
     }
 
-    private static func modified(_ path: String) -> CloudError {
+    static func modified(_ path: String) -> CloudError {
         CloudError(
             .assetFileModified, "The asset's file was changed while it was read. Save again when it is complete.",
             ["path": path])
@@ -335,10 +196,21 @@ extension AssetStore {
     /// and `serviceUnavailable` if the copy cannot be written.
     package func privateCopy(of asset: AssetDescriptor, owner: UserName) throws(CloudError) -> String {
         let key = AssetKey(owner: owner, digest: asset.digest)
+        if let stored { return try privateCopy(of: asset, key, from: stored) }
         let source = try explaining({ Self.lost(key, $0) }) { () throws(FileFailure) in
             try files.openRegularFile(directory.file(of: key))
         }
         defer { files.close(source) }
+        return try makeCopy(of: asset, key) { write throws(CloudError) in
+            try digest(of: source, { Self.lost(key, $0) }, write)
+        }
+    }
+
+    /// Writes a copy, whose bytes `fill` passes on. It returns their digest.
+    func makeCopy(
+        of asset: AssetDescriptor, _ key: AssetKey,
+        fill: (_ write: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void) throws(CloudError) -> [UInt8]
+    ) throws(CloudError) -> String {
         let name = "\(nextFileNumber())-\(AssetDirectory.name(of: key).prefix(16))"
         let path = directory.sessionCopies + "/" + name
         let directories = [directory.top, directory.copies, directory.sessionCopies]
@@ -350,7 +222,7 @@ extension AssetStore {
             files.close(target)
             if !isWhole { try? files.removeFile(path) }
         }
-        let copied = try digest(of: source, { Self.lost(key, $0) }) { buffer, count throws(CloudError) in
+        let copied = try fill { buffer, count throws(CloudError) in
             try explaining({ Self.unwritable(path, asset, $0) }) { () throws(FileFailure) in
                 try files.write(target, buffer, count: count)
             }
@@ -408,7 +280,7 @@ extension AssetStore {
                 : "The asset's content cannot be read. Verify the assets.", fields(key), cause: failure.reason)
     }
 
-    private static func fields(_ key: AssetKey) -> [String: String] {
+    static func fields(_ key: AssetKey) -> [String: String] {
         ["owner": key.owner.text, "digest": AssetDirectory.name(of: key)]
     }
 }

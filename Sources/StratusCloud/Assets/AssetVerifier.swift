@@ -7,7 +7,7 @@ import StratusStore
 
 /// Verifies the assets of a store.
 package struct AssetVerifier: Sendable {
-    private let engine: RecordEngine
+    let engine: RecordEngine
     private let store: AssetStore
 
     /// About how many contents are compared at once after the sums disagreed.
@@ -39,6 +39,11 @@ package struct AssetVerifier: Sendable {
     ) throws -> VerifierReport<AssetFault> {
         var report = VerifierReport<AssetFault>(toBeConfirmed: !engine.store.snapshotsLast)
         let meter = WorkMeter(total: try ledgerByteCount(), progress)
+        if let stored = store.stored {
+            try verify(stored, readsContents, meter, &report)
+            report.sort()
+            return report
+        }
         for name in try store.names(in: store.directory.content) {
             guard let owner = AssetDirectory.owner(ofDirectory: name) else {
                 report.note(.foreign(path: store.directory.content + "/" + name))
@@ -242,7 +247,7 @@ package struct AssetVerifier: Sendable {
         return ledger
     }
 
-    private static func visitLedger(
+    static func visitLedger(
         _ range: KeyRange, in reader: RecordReader, _ visit: (AssetKey, AssetEntry) throws -> Void
     ) throws {
         try reader.store.forEach(in: range) { key, value in

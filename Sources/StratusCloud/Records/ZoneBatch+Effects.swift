@@ -273,8 +273,7 @@ extension ZoneBatch {
 
     /// The most that charging the owner and settling the assets count: each entry is read and written.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let key = GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest)
-        let entryByteCount = StoreLimits.countedByteCount(updatingKey: key.count, value: 24)
+        let entryByteCount = service.assetLedger.countedByteCount(of: request.zone.assetOwner)
         let usageByteCount = StoreLimits.countedByteCount(updatingKey: StoreLimits.maximumKeyByteCount, value: 24)
         return (assets.added.count + assets.gone.count) * entryByteCount + 2 * usageByteCount
     }

@@ -103,8 +103,9 @@ extension CloudService {
         return try ZoneFacts.encryptionScope(of: id.name, DatabaseKeys(database.number), in: reader)
     }
 
-    /// The file with a content of an owner; nil if the store has no assets.
+    /// The file with a content of an owner; nil if the store has no assets, or has their contents in itself.
     package func contentPath(of asset: AssetDescriptor, owner: UserName) -> String? {
-        assets?.directory.file(of: AssetKey(owner: owner, digest: asset.digest))
+        guard let assets, assets.stored == nil else { return nil }
+        return assets.directory.file(of: AssetKey(owner: owner, digest: asset.digest))
     }
 }

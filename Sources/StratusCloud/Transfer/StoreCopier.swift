@@ -159,7 +159,8 @@ package struct StoreCopier {
     // MARK: Entries
 
     /// What is not copied: the format entry, which is the target's own, and what only one engine has.
-    private static let leftOut = [GlobalKeyspace.format, .receipts].map(GlobalKeys.keyspace)
+    private static let leftOut = [GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations]
+        .map(GlobalKeys.keyspace)
 
     private static func isLeftOut(_ key: [UInt8]) -> Bool { leftOut.contains { $0.contains(key) } }
 

@@ -163,7 +163,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     private func failureToRecover(from store: any OrderedStore) throws -> StoreError? {
         condition.unlock()
         defer { condition.lock() }
-        guard let failure = backing.failure(of: store) else { return nil }
+        guard let failure = backing.failureToReopen(store) else { return nil }
         try backing.checkRoom(for: store)
         return failure
     }
@@ -203,19 +203,12 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
                 ?? AssetStore(
                     directory: backing.assetDirectory, session: environment.identifiers.makeUUID(),
                     clock: environment.clock, byteCountLimit: options.assetByteCount,
-                    copySeconds: options.assetCopySeconds, files: backing.files)
+                    copySeconds: options.assetCopySeconds, files: backing.files, engine: engine)
             let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
             try service.removeLeftovers()
             // Create the key with the store. In a copy of a store without one, tokens would be valid only for the copy.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
-            for notice in notices {
-                // The client that sent a dropped commit never got an answer.
-                let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
-                environment.onEvent?(
-                    CloudEvent(
-                        kind: .openStore, caller: Caller(container: "", account: nil),
-                        error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause)))
-            }
+            for notice in notices { environment.onEvent?(CloudEvent(notice: notice)) }
             return service
         } catch {
             backing.close(store)
@@ -325,4 +318,15 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     }
 
     func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
+}
+
+extension CloudEvent {
+    /// What the host should know of its store, although nothing has failed.
+    init(notice: StoreError) {
+        // The client that sent a dropped commit never got an answer.
+        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
+        self.init(
+            kind: .openStore, caller: Caller(container: "", account: nil),
+            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
+    }
 }

@@ -140,7 +140,7 @@ final class OperationFiles: LongLivedStore {
     }
 
     private func write(_ entry: LongLivedEntry) throws {
-        let bytes = try entry.encoded(digest: entry.currentDigest())
+        let bytes = try entry.fileContent()
         try keeper.makeDirectory(directory)
         let incoming = "\(directory)/\(UUID.drawn().uuidString)\(Self.incomingSuffix)"
         try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
@@ -224,19 +224,23 @@ final class OperationFiles: LongLivedStore {
 }
 
 extension LongLivedEntry {
-    /// The content of its file. The digest is the one of the same content without a digest.
-    fileprivate func encoded(digest: Data?) throws -> [UInt8] {
+    /// The content of its file, with the digest of the same content without a digest.
+    func fileContent() throws -> [UInt8] { try encoded(digest: currentDigest()) }
+
+    /// Whether a digest that was read with the entry is that of its content.
+    func hasRightDigest() throws -> Bool { try digest == nil || currentDigest() == digest }
+
+    private func encoded(digest: Data?) throws -> [UInt8] {
         var file = self
         file.digest = digest
         return try ExactJSON.encode(file)
     }
 
-    fileprivate func currentDigest() throws -> Data { Data(ContentDigest.sha256(try encoded(digest: nil))) }
+    private func currentDigest() throws -> Data { Data(ContentDigest.sha256(try encoded(digest: nil))) }
 
     /// The problem of an entry that was decoded from a file with this name, or nil.
     fileprivate func damage(under name: String) throws -> String? {
         if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
-        guard let digest else { return nil }
-        return try currentDigest() == digest ? nil : "the digest is of another content"
+        return try hasRightDigest() ? nil : "the digest is of another content"
     }
 }

@@ -1,10 +1,65 @@
-// Where the bytes of a store are. This is the only file of the target that names the engine.
+// Where the bytes of a store are. This is the only file of the target that names the engines.
 
 import Foundation
 import StratusCloud
 import StratusLevelDB
+import StratusPostgres
 import StratusRecords
 import StratusStore
+
+/// A place for a store.
+enum HostedPlace: Sendable {
+    case directory(URL)
+    case memory
+    /// A database on a server. The address has secrets: show only `info`.
+    case server(address: String, info: ConnectionInfo)
+    /// A store that a test has made.
+    case given(any OrderedStore)
+
+    /// The directory or the database that a text names.
+    ///
+    /// Throws `StoreError` with `invalidRequest` for a wrong address of a database, and with `unavailable` without
+    /// PostgreSQL's client library.
+    init(named text: String) throws {
+        let isAddress = ["postgresql:", "postgres:"].contains { text.utf8.starts(with: $0.utf8) }
+        self =
+            isAddress
+            ? .server(address: text, info: try ConnectionInfo(parsing: text))
+            : .directory(URL(fileURLWithPath: text, isDirectory: true))
+    }
+
+    /// What makes two places the same; nil for stores that no other opening finds.
+    enum Identity: Hashable, Sendable {
+        case path(String)
+        case database(ConnectionInfo.Identity)
+    }
+
+    var identity: Identity? {
+        switch self {
+        case .directory(let url): .path(url.path)
+        case .server(_, let info): .database(info.identity)
+        case .memory, .given: nil
+        }
+    }
+
+    var directory: URL? {
+        if case .directory(let url) = self { url } else { nil }
+    }
+
+    /// The place for people, without secrets.
+    var description: String {
+        switch self {
+        case .directory(let url): url.path
+        case .server(_, let info): info.description
+        case .memory, .given: "memory"
+        }
+    }
+
+    /// Whether the store is gone when it is closed.
+    var isMemory: Bool {
+        if case .memory = self { true } else { false }
+    }
+}
 
 /// What the options say to the engine and to the record layer.
 extension Stratus.Options {
@@ -32,8 +87,9 @@ extension Stratus.Options {
     }
 }
 
-/// The directory for asset contents and uploads of this process's stores in memory. It is removed with the last of
-/// these stores. If the process dies first, the next process that opens a store removes it.
+/// The directory for files of this process's stores that have no directory: the copies for clients, and the contents of
+/// assets of stores in memory. It is removed with the last of these stores. If the process dies first, the next process
+/// that opens a store removes it.
 package enum MemoryDirectories {
     private static let prefix = "stratus-memory-"
     /// Used if no directory can be created: saving an asset fails, but not opening a store that may never have one.
@@ -80,26 +136,29 @@ package enum MemoryDirectories {
     }
 }
 
-/// A store's directory, or memory with a temporary directory for the contents of assets.
+/// A store's directory; or memory or a database, with a temporary directory for files.
 final class StoreBacking: Sendable {
-    /// Nil in memory.
-    private let directory: URL?
-    /// The path that a store in memory has taken, while it is open.
+    private let place: HostedPlace
+    /// The path that a store without a directory has taken, while it is open.
     private let temporaryDirectory = Locked<String?>(nil)
     let options: Stratus.Options
-    /// The store's directory while it is open; nil in memory.
+    /// The store's directory while it is open; nil for a store that has none.
     let held: HeldDirectory?
 
     private let didFailWrite: @Sendable (StoreError) -> Void
+    private let onNotice: @Sendable (StoreError) -> Void
 
-    /// `didFailWrite` is called when a write has failed. It must be short and must not call the store.
+    /// `didFailWrite` is called when a write has failed, and `onNotice` with what the host should know. They must be
+    /// short and must not call the store.
     init(
-        directory: URL?, options: Stratus.Options, didFailWrite: @escaping @Sendable (StoreError) -> Void
+        place: HostedPlace, options: Stratus.Options, didFailWrite: @escaping @Sendable (StoreError) -> Void,
+        onNotice: @escaping @Sendable (StoreError) -> Void
     ) {
-        self.directory = directory
+        self.place = place
         self.options = options
         self.didFailWrite = didFailWrite
-        held = directory.map { HeldDirectory($0.path) }
+        self.onNotice = onNotice
+        held = place.directory.map { HeldDirectory($0.path) }
         MemoryDirectories.sweep()
     }
 
@@ -113,13 +172,29 @@ final class StoreBacking: Sendable {
     func open(
         continuing: Continuation? = nil, emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
-        guard let directory else { return (try options.makeMemoryStore?() ?? MemoryStore(), []) }
-        var options = options.storeOptions
-        options.didFailWrite = didFailWrite
-        let store = try LevelDBStore.open(
-            at: directory.path, options: options, continuing: continuing, emptying: emptying)
-        held?.hold(by: store.heldPath)
-        return (store, store.notices)
+        switch place {
+        case .memory: return (try options.makeMemoryStore?() ?? MemoryStore(), [])
+        case .given(let store): return (store, [])
+        case .server(let address, _): return try openServer(address)
+        case .directory(let directory):
+            var options = options.storeOptions
+            options.didFailWrite = didFailWrite
+            let store = try LevelDBStore.open(
+                at: directory.path, options: options, continuing: continuing, emptying: emptying)
+            held?.hold(by: store.heldPath)
+            return (store, store.notices)
+        }
+    }
+
+    private func openServer(_ address: String) throws -> (store: any OrderedStore, notices: [StoreError]) {
+        var postgres = PostgresOptions(random: SystemRandom.bits)
+        postgres.pool.connectionCount = max(1, options.postgresConnectionCount)
+        postgres.leaseWaitSeconds = max(0, options.leaseWaitSeconds)
+        postgres.hostName = ProcessInfo.processInfo.hostName
+        postgres.onEvent = onNotice
+        let (store, notices) = try PostgresStore.open(
+            url: address, options: postgres, check: FormatCheck(key: StoreFormat.key, verify: StoreFormat.verify))
+        return (store, notices)
     }
 
     /// Gives a store that `open` returned, and that the engine has migrated, the current format.
@@ -128,7 +203,12 @@ final class StoreBacking: Sendable {
     }
 
     /// Why a store that `open` returned takes no more writes, or nil.
-    func failure(of store: any OrderedStore) -> StoreError? { (store as? LevelDBStore)?.failure }
+    func failure(of store: any OrderedStore) -> StoreError? {
+        failureToReopen(store) ?? (store as? PostgresStore)?.failure
+    }
+
+    /// The same, where reopening the store in place helps. It does not where another host has a store on a server.
+    func failureToReopen(_ store: any OrderedStore) -> StoreError? { (store as? LevelDBStore)?.failure }
 
     /// Throws if the disk has no room for what reopening the store writes.
     func checkRoom(for store: any OrderedStore) throws { try (store as? LevelDBStore)?.checkRoom() }
@@ -149,9 +229,10 @@ final class StoreBacking: Sendable {
     /// The file access for files next to the engine's.
     var files: any AssetFiles { SystemAssetFiles(in: held) }
 
-    /// The directory for asset contents. It is next to the engine's files, and the first asset creates it.
+    /// The directory for asset contents, or only for their copies. It is next to the engine's files. The first asset
+    /// creates it.
     var assetDirectory: String {
-        if let directory { return directory.appendingPathComponent("assets").path }
+        if let directory = place.directory { return directory.appendingPathComponent("assets").path }
         return temporaryDirectory.made(MemoryDirectories.take)
     }
 
@@ -162,11 +243,16 @@ final class StoreBacking: Sendable {
     /// Marks the store so that the next opening, in any process, empties it. So it is emptied completely or not at all,
     /// however this process ends. Then close the store and call `reopenEmpty`. After an error other than
     /// `commitUnknown` the store is unchanged.
-    func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
+    ///
+    /// A database is emptied at once, in one transaction.
+    func beginEmptying(_ store: any OrderedStore) throws {
+        try (store as? LevelDBStore)?.beginEmptying()
+        try (store as? PostgresStore)?.removeEverything()
+    }
 
     /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.
     func reopenEmpty(_ progress: WorkMeter.Listener) throws -> (store: any OrderedStore, notices: [StoreError]) {
-        // A store in memory has only the contents of assets.
+        // A store without a directory has files elsewhere.
         close()
         for _ in 1..<Self.reopeningAttemptCount {
             do {
@@ -229,7 +315,7 @@ final class StoreBacking: Sendable {
         return CompactedFiles(byteCountBefore: before, byteCountAfter: after)
     }
 
-    /// Removes what a store in memory has on disk.
+    /// Removes what a store without a directory has on disk.
     func close() {
         if let taken = temporaryDirectory.withLock({ $0.take() }) { MemoryDirectories.giveBack(taken) }
     }

@@ -17,7 +17,8 @@ extension Stratus {
             ?? StratusError(.unavailable, "The store takes no writes: fix the cause, then call recover().")
     }
 
-    /// Reopens the store in place after a failed write. Does nothing if none has failed.
+    /// Reopens the store in place after a failed write. Does nothing if none has failed, and nothing for a store on a
+    /// server, which connects again by itself.
     ///
     /// Fix the cause first: free space on the disk, or mount the volume again. Acknowledged data is there afterwards,
     /// change tokens stay valid, and nothing is applied twice: a request that was answered with `serverResponseLost`

@@ -22,6 +22,17 @@ extension Stratus {
         return try await Self.onOwnThread { Result { try Stratus.open(at: directory, options: options) } }.get()
     }
 
+    /// Opens the store at an address, or creates one there: the path of a directory, or the address of a PostgreSQL
+    /// database, which begins with `postgresql://`. If the store is open in this process, you get the same instance.
+    ///
+    /// - Throws: ``StratusError`` as for a directory; with `held` naming the host that has the database; with
+    ///   `unavailable` if PostgreSQL's client library is not installed, or no server answers; with `invalidArgument`
+    ///   for a wrong address or ``Stratus/Options/servesTool``; `CancellationError`.
+    public static func open(at address: String, options: Options = Options()) async throws -> Stratus {
+        try Task.checkCancellation()
+        return try await Self.onOwnThread { Result { try Stratus.open(at: address, options: options) } }.get()
+    }
+
     /// Creates an empty store in memory. It is removed when nothing refers to it.
     ///
     /// - Throws: ``StratusError`` if there is no room for the files of assets; `CancellationError`.

@@ -168,72 +168,78 @@ extension CloudSession {
     static var defaultStore: any SessionSource { EmbeddedStore.current }
 }
 
-// The open stores of this process, by directory: opening a path twice gives one store.
+// The open stores of this process, by place: opening a path or a database twice gives one store.
 //
 // Directories are compared by their identity on disk, not by spelling, so links and relative paths do not open a store
-// twice. While a directory is being opened or closed, other callers wait.
+// twice; databases by their servers and names, not by user or password. While a place is being opened or closed, other
+// callers wait.
 
 final class OpenStratus: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
     static let shared = OpenStratus()
 
     private let condition = TimedCondition()
-    private var stores: [String: Stratus] = [:]
-    /// The directories whose stores are being opened or closed.
-    private var busy: Set<String> = []
+    private var stores: [HostedPlace.Identity: Stratus] = [:]
+    /// The places whose stores are being opened or closed.
+    private var busy: Set<HostedPlace.Identity> = []
 
     /// The open store of that directory, or the result of `make`.
     func open(_ directory: URL, _ make: (URL) throws -> Stratus) throws -> Stratus {
-        let path = Self.canonicalPath(directory)
-        if let open = claim(path) { return open }
+        let url = URL(fileURLWithPath: Self.canonicalPath(directory), isDirectory: true)
+        return try open(.directory(url)) { try make(url) }
+    }
+
+    /// The open store of that place, or the result of `make`. The path of a directory must be canonical.
+    func open(_ place: HostedPlace, _ make: () throws -> Stratus) throws -> Stratus {
+        guard let identity = place.identity else { return try StratusError.wrapping(make) }
+        if let open = claim(identity) { return open }
         do {
-            let url = URL(fileURLWithPath: path, isDirectory: true)
-            let store = try StratusError.wrapping { try make(url) }
-            finish(path, store)
+            let store = try StratusError.wrapping(make)
+            finish(identity, store)
             return store
         } catch {
-            finish(path, nil)
+            finish(identity, nil)
             throw error
         }
     }
 
     /// The open store of that directory. Neither opens one nor waits.
     func openStore(in directory: URL) -> Stratus? {
-        let path = Self.canonicalPath(directory)
-        return condition.withLock { busy.contains(path) ? nil : stores[path] }
+        let place = HostedPlace.Identity.path(Self.canonicalPath(directory))
+        return condition.withLock { busy.contains(place) ? nil : stores[place] }
     }
 
-    /// Closes a store with `body` and removes it from the list. Callers that want its directory wait. `body` is also
+    /// Closes a store with `body` and removes it from the list. Callers that want its place wait. `body` is also
     /// called for a store that is not listed, because opening it failed.
     func close(_ store: Stratus, _ body: () -> Void) {
-        let path = store.directory?.path
-        let isMine = path.map { beginClosing(store, $0) } ?? false
+        let place = store.place.identity
+        let isMine = place.map { beginClosing(store, $0) } ?? false
         body()
-        if isMine, let path { finish(path, nil) }
+        if isMine, let place { finish(place, nil) }
     }
 
     /// Whether the caller has to close the store. Waits while another caller closes it.
-    private func beginClosing(_ store: Stratus, _ path: String) -> Bool {
+    private func beginClosing(_ store: Stratus, _ place: HostedPlace.Identity) -> Bool {
         condition.withLock {
-            while busy.contains(path), stores[path] === store { condition.wait() }
-            guard stores[path] === store else { return false }
-            busy.insert(path)
+            while busy.contains(place), stores[place] === store { condition.wait() }
+            guard stores[place] === store else { return false }
+            busy.insert(place)
             return true
         }
     }
 
-    private func claim(_ path: String) -> Stratus? {
+    private func claim(_ place: HostedPlace.Identity) -> Stratus? {
         condition.withLock {
-            while busy.contains(path) { condition.wait() }
-            if stores[path] == nil { busy.insert(path) }
-            return stores[path]
+            while busy.contains(place) { condition.wait() }
+            if stores[place] == nil { busy.insert(place) }
+            return stores[place]
         }
     }
 
-    private func finish(_ path: String, _ store: Stratus?) {
+    private func finish(_ place: HostedPlace.Identity, _ store: Stratus?) {
         condition.change {
-            stores[path] = store
-            busy.remove(path)
+            stores[place] = store
+            busy.remove(place)
         }
     }
 

@@ -115,6 +115,15 @@ extension Stratus {
         /// of records in new zones. Between 64 KiB and 1 GiB. Default: 32 MiB.
         public var writeBufferByteCount = 32 << 20
 
+        // MARK: A server
+
+        /// How many connections a store on a PostgreSQL server has at most, which is how many requests it works on at
+        /// once. A few more are for reads within requests. The server's `max_connections` must allow all. Default: 16.
+        public var postgresConnectionCount = 16
+        /// How long opening a store on a server waits for another host that has it: until that host ends, or is found
+        /// dead, which takes about six seconds. In seconds of the system's monotonic clock. Default: 10.
+        public var leaseWaitSeconds: TimeInterval = 10
+
         // MARK: Upkeep
 
         /// The time between runs of the background work: deleted zones, history, orphaned assets. Deleting a zone also
@@ -152,7 +161,8 @@ extension Stratus {
         /// Whether the tool `stratus` may watch this host and write through it while the host has the store open. It
         /// uses a Unix socket in the store's directory that only the host's own user and root can use, and that is
         /// removed when the store is closed. Who may connect may do anything with the store that the host may do. A
-        /// store in memory has no socket. Default: false.
+        /// store in memory has no socket. Opening a store on a server with it fails: verbs reach that store by its
+        /// address. Default: false.
         public var servesTool = false
 
         /// The default options.

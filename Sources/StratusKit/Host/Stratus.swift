@@ -6,9 +6,11 @@
 
 public import Foundation
 import StratusCloud
-import StratusStore
+import StratusRecords
+package import StratusStore
 
-/// A store: the accounts and the CloudKit databases of many users in one LevelDB directory, or in memory.
+/// A store: the accounts and the CloudKit databases of many users in one LevelDB directory, in one PostgreSQL database,
+/// or in memory.
 ///
 /// ```swift
 /// let cloud = try await Stratus.open(at: directory)
@@ -28,12 +30,16 @@ public final class Stratus: Sendable {
     /// The version of the library and the tool, which are released together. Stores have their own format number.
     public static let version = "0.9.0"
 
-    /// The store's directory; nil for a store in memory.
+    /// The store's directory; nil for a store in memory or on a server.
     public let directory: URL?
+    /// Where the store is, for people: the path of its directory, the address of its database without the password, or
+    /// `memory`.
+    public let address: String
     /// The planned errors of this store. Initially none.
     public let faults: FaultPlan
 
     let options: Options
+    let place: HostedPlace
     let server: HostedServer
     let session: CloudSession
     let output: EventOutput
@@ -42,11 +48,26 @@ public final class Stratus: Sendable {
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
 
-    init(directory: URL?, options: Options) throws {
+    /// Opens the store in a directory, or creates one in memory.
+    convenience init(directory: URL?, options: Options) throws {
+        try self.init(place: directory.map { .directory($0) } ?? .memory, options: options)
+    }
+
+    /// A host of a store that a test has made, which the host closes.
+    package convenience init(on store: any OrderedStore, options: Options) throws {
+        try self.init(place: .given(store), options: options)
+    }
+
+    init(place: HostedPlace, options: Options) throws {
         guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
             throw StratusError(
                 .invalidArgument, "shareURLBase is not the beginning of a URL. Begin it with a scheme, such as https.",
                 ["shareURLBase": options.shareURLBase])
+        }
+        if case .server = place, options.servesTool {
+            throw StratusError(
+                .invalidArgument,
+                "A store on a server has no socket: set servesTool to false. Verbs reach the store by its address.")
         }
         let clock = options.clock.cloudClock
         let upkeep = UpkeepThread(intervalSeconds: options.upkeepIntervalSeconds)
@@ -66,21 +87,19 @@ public final class Stratus: Sendable {
             },
             onSomethingToDeliver: { (hub.value.object as? NotificationHub)?.wake() })
         let backing = StoreBacking(
-            directory: directory, options: options, didFailWrite: { recovery.noteFailure($0) })
+            place: place, options: options, didFailWrite: { recovery.noteFailure($0) },
+            onNotice: { environment.onEvent?(CloudEvent(notice: $0)) })
         server = try HostedServer(backing: backing, environment: environment, options: options.cloudOptions)
-        let longLived: any LongLivedStore =
-            if let directory {
-                OperationFiles(directory: directory.appendingPathComponent("operations").path, files: backing.files)
-            } else {
-                MemoryLongLivedStore(takeDirectory: MemoryDirectories.take, giveBack: MemoryDirectories.giveBack)
-            }
+        let longLived = try Self.longLivedStore(in: place, backing, server)
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
             longLivedStore: longLived, notificationSource: server,
             onDeliveryFailure: { output.tellDeliveryFailure($0) })
         hub.withLock { [session] in $0 = WeakObject(object: session.hub) }
-        self.directory = directory
+        self.place = place
+        directory = place.directory
+        address = place.description
         self.faults = faults
         self.options = options
         self.output = output
@@ -90,13 +109,31 @@ public final class Stratus: Sendable {
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
         // What an ended process has left undelivered.
-        if directory != nil { session.hub.wake() }
+        if !place.isMemory { session.hub.wake() }
         do { try startServingTool() } catch {
             upkeep.stop()
             recovery.stop()
             server.close()
             throw error
         }
+    }
+
+    /// Where long-lived operations are stored: with the contents of assets.
+    private static func longLivedStore(
+        in place: HostedPlace, _ backing: StoreBacking, _ server: HostedServer
+    ) throws -> any LongLivedStore {
+        if try server.withService({ $0.engine.store.contents != nil }) {
+            return StoredOperations(
+                lend: { body in
+                    try server.withService { service in
+                        if let forms = OperationForms(service.engine) { try body(forms) }
+                    }
+                }, takeDirectory: MemoryDirectories.take, giveBack: MemoryDirectories.giveBack)
+        }
+        guard let directory = place.directory else {
+            return MemoryLongLivedStore(takeDirectory: MemoryDirectories.take, giveBack: MemoryDirectories.giveBack)
+        }
+        return OperationFiles(directory: directory.appendingPathComponent("operations").path, files: backing.files)
     }
 
     deinit {
@@ -125,6 +162,32 @@ public final class Stratus: Sendable {
     ///   damaged. Opening never repairs anything.
     public static func open(at directory: URL, options: Options = Options()) throws -> Stratus {
         try OpenStratus.shared.open(directory) { try Stratus(directory: $0, options: options) }
+    }
+
+    /// Opens the store at an address, or creates one there: the path of a directory, or the address of a PostgreSQL
+    /// database, which begins with `postgresql://`. So a service moves to a server by one setting.
+    ///
+    /// ```swift
+    /// let cloud = try await Stratus.open(at: "postgresql://stratus@db.example.com/stratus?sslmode=verify-full")
+    /// ```
+    ///
+    /// A path is opened as a URL of a file is. An address is one of libpq, with all its settings; put the password into
+    /// a file that `PGPASSFILE` names. `stratus_schema=name` in it chooses a schema of the database. One host at a time
+    /// has the database: another one waits for it to end (``Stratus/Options/leaseWaitSeconds``). The contents of assets
+    /// and long-lived operations are in the database too. If the database is open in this process by any address, you
+    /// get the same instance.
+    ///
+    /// - Parameters:
+    ///   - address: The path of a directory, or the address of a database.
+    ///   - options: The store's options.
+    /// - Returns: The store.
+    /// - Throws: ``StratusError`` as for a directory; with `held` naming the host that has the database; with
+    ///   `unavailable` if PostgreSQL's client library is not installed, or no server answers; with `invalidArgument`
+    ///   for a wrong address, a connection pooler, or ``Stratus/Options/servesTool``. No error has the password.
+    public static func open(at address: String, options: Options = Options()) throws -> Stratus {
+        let place = try StratusError.wrapping { try HostedPlace(named: address) }
+        if let directory = place.directory { return try open(at: directory, options: options) }
+        return try OpenStratus.shared.open(place) { try Stratus(place: place, options: options) }
     }
 
     /// Creates an empty store in memory. It is removed when nothing refers to it.
@@ -160,7 +223,7 @@ public final class Stratus: Sendable {
     }
 
     /// Finishes every accepted request, refuses later ones with `serviceUnavailable`, stops the upkeep, and closes the
-    /// store. When this returns, other processes can open the directory. Closing again does nothing.
+    /// store. When this returns, other processes can open the directory or the database. Closing again does nothing.
     ///
     /// An added operation that cannot run, because it depends on one that was neither added nor started, is cancelled
     /// after everything else: it fails with `operationCancelled`.
@@ -178,7 +241,7 @@ public final class Stratus: Sendable {
             stopServingTool(forGood: true)
             server.close()
             // A store in memory loses its operations too.
-            if directory == nil { session.longLived.forgetAll() }
+            if place.isMemory { session.longLived.forgetAll() }
         }
     }
 
@@ -188,7 +251,7 @@ public final class Stratus: Sendable {
     /// afterwards, like those of another store. Clocks, seeds and options stay.
     ///
     /// The store is emptied completely or not at all. If the process ends meanwhile, the next process that opens the
-    /// store finishes it. The data never exists under another name.
+    /// store finishes it. The data never exists under another name. A database is emptied in one transaction.
     ///
     /// - Throws: ``StratusError`` if the store was closed; if its directory could not be written, and the store is
     ///   unchanged; and if it could not be created again, which the next opening tries again.

@@ -16,6 +16,14 @@ extension UUID {
     }
 }
 
+/// Random bits from the system, for what needs no identifier.
+enum SystemRandom {
+    @Sendable static func bits() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}
+
 extension CKRecordID {
     /// A name that no other record has.
     @usableFromInline

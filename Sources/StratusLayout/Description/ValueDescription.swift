@@ -64,6 +64,7 @@ package enum ValueDescription {
         case .assets:
             let entry = try AssetEntry(decoding: value)
             return "held \(entry.count.counting("time")), \(entry.byteCount.counting("byte"))"
+                + (entry.upload.map { ", upload \($0)" } ?? "")
         case .schema: return text(try SchemaEntry(decoding: value))
         case .receipts: return hex(value)
         case .shareURLs: return text(try ShareURLEntry(decoding: value))
@@ -74,6 +75,15 @@ package enum ValueDescription {
             return "next \(entry.next), waiting \(entry.count), badge \(entry.badge)"
         case .notifications: return text(try NotificationEntry(decoding: value))
         case .outbox: return text(try OutboxEntry(decoding: value))
+        case .uploads:
+            let entry = try UploadEntry(decoding: value)
+            return "upload \(entry.upload) until \(entry.endMilliseconds) ms"
+        case .collecting:
+            _ = try EmptyEntry(decoding: value)
+            return "entry"
+        case .operations:
+            let part = try OperationPart(decoding: value)
+            return "\(part.count.counting("part")) from \(part.first), \(part.bytes.count.counting("byte"))"
         }
     }
 

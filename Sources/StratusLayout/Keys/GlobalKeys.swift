@@ -39,6 +39,20 @@ package struct SubscriptionKeyParts: Hashable, Sendable {
     }
 }
 
+/// One upload of a content, and the parts of a key of the collecting keyspace.
+package struct ContentKeyParts: Hashable, Sendable {
+    package var owner: UserName
+    package var digest: [UInt8]
+    /// Tells uploads of the same content apart.
+    package var upload: UUID
+
+    package init(owner: UserName, digest: [UInt8], upload: UUID) {
+        self.owner = owner
+        self.digest = digest
+        self.upload = upload
+    }
+}
+
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {
     private static let prefix = KeyBuilder.prefix(.outside, .outside)
@@ -149,6 +163,9 @@ extension GlobalKeys {
 
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
     package static func assets(of owner: UserName) -> KeyRange { range(.assets, owner) }
+    package static func assets(after owner: UserName, _ digest: [UInt8]) -> KeyRange {
+        keyspace(.assets).after(asset(owner: owner, digest: digest))
+    }
     package static func readAssetKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, digest: [UInt8]) {
         try read(key, .assets) { ($0, $1) }
     }
@@ -239,5 +256,41 @@ extension GlobalKeys {
         _ key: Span<UInt8>
     ) throws(StoreError) -> (database: DatabaseNumber, counter: UInt64, index: UInt64) {
         try read(key, .outbox) { ($0, $1, $2) }
+    }
+}
+
+// MARK: Contents and long-lived operations, where they are in the store
+
+extension GlobalKeys {
+    package static func upload(owner: UserName, digest: [UInt8], lease: UUID) -> [UInt8] {
+        key(.uploads, owner, digest, lease)
+    }
+    package static func uploads(of owner: UserName) -> KeyRange { range(.uploads, owner) }
+    package static func uploads(of owner: UserName, digest: [UInt8]) -> KeyRange { range(.uploads, owner, digest) }
+    package static func uploads(after key: [UInt8]) -> KeyRange { keyspace(.uploads).after(key) }
+    package static func readUploadKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (owner: UserName, digest: [UInt8], lease: UUID) {
+        try read(key, .uploads) { ($0, $1, $2) }
+    }
+
+    /// The key of a content that waits to be removed, and the name of its parts.
+    package static func content(_ parts: ContentKeyParts) -> [UInt8] {
+        key(.collecting, parts.owner, parts.digest, parts.upload)
+    }
+    package static func contents(of owner: UserName) -> KeyRange { range(.collecting, owner) }
+    package static func contents(of owner: UserName, digest: [UInt8]) -> KeyRange {
+        range(.collecting, owner, digest)
+    }
+    package static func contents(after key: [UInt8]) -> KeyRange { keyspace(.collecting).after(key) }
+    package static func readContentKey(_ key: Span<UInt8>) throws(StoreError) -> ContentKeyParts {
+        try read(key, .collecting, ContentKeyParts.init)
+    }
+
+    /// The key of one part of an operation, and the name of one of the files that it uploads.
+    package static func operation(_ id: String, _ index: UInt64) -> [UInt8] { key(.operations, id, index) }
+    package static func operation(_ id: String) -> KeyRange { range(.operations, id) }
+    package static func readOperationKey(_ key: Span<UInt8>) throws(StoreError) -> (id: String, index: UInt64) {
+        try read(key, .operations) { ($0, $1) }
     }
 }

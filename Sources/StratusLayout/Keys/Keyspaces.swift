@@ -125,6 +125,14 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: database number, the database's change counter, index. Value: `OutboxEntry`. News of a commit for
     /// subscribers.
     case outbox = 24
+    /// Key: owner, digest, lease. Value: `UploadEntry`. A content that a request uses which has not ended. Only where
+    /// contents are in the store.
+    case uploads = 25
+    /// Key: owner, digest, upload. Value: a version byte. A content that waits to be removed. The key is also the name
+    /// of the content's parts. Only where contents are in the store.
+    case collecting = 26
+    /// Key: identifier, index. Value: `OperationPart`. A long-lived operation. Only where contents are in the store.
+    case operations = 27
 }
 
 /// The kind of name that an identity look-up starts from. The raw values are stored: they never change.
@@ -245,6 +253,8 @@ extension GlobalKeyspace: Keyspace {
         case .subscriptions: [.text, .text, .number, .text]
         case .notifications: [.text, .text, .number]
         case .outbox: [.database, .number, .number]
+        case .uploads, .collecting: [.text, .bytes, .uuid]
+        case .operations: [.text, .number]
         }
     }
 }

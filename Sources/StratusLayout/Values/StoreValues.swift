@@ -101,28 +101,89 @@ package struct DatabaseHeader: VersionedValue {
 }
 
 /// How often an owner's records hold a content. Bytes: version 1 · number: count · number: how many bytes it has.
+/// Version 2, where contents are in the store: then UUID: upload.
 ///
 /// Content that no record holds has no entry.
-package struct AssetEntry: VersionedValue {
+package struct AssetEntry: LayoutValue {
     /// At least 1.
     package var count: UInt64
     package var byteCount: Int64
+    /// Which of its uploads the records hold; nil where contents are files.
+    package var upload: UUID?
 
-    package init(count: UInt64, byteCount: Int64) {
+    package init(count: UInt64, byteCount: Int64, upload: UUID? = nil) {
         self.count = count
         self.byteCount = byteCount
+        self.upload = upload
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(upload == nil ? 1 : 2)
         ValueWriter.append(count, UInt64(bitPattern: byteCount), to: &bytes)
+        if let upload { ValueWriter.append(upload, to: &bytes) }
     }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
+        var reader = ValueReader(bytes, AssetEntry.self)
+        let isInStore = bytes.count > 0 && bytes[0] == 2
+        try reader.expectVersion(isInStore ? 2 : 1)
         count = try reader.readPositive()
         guard let size = Int64(exactly: try reader.readNumber()) else {
             throw reader.corrupt("The size of a content is negative.")
         }
         byteCount = size
+        upload = isInStore ? try reader.read() as UUID : nil
+        try reader.expectEnd()
+    }
+}
+
+/// A request's lease on a content: the content stays at least until then.
+///
+/// Bytes: version 1 · UUID: upload · number: end.
+package struct UploadEntry: VersionedValue {
+    package var upload: UUID
+    /// By the clock of the store, in milliseconds since 1970.
+    package var endMilliseconds: UInt64
+
+    package init(upload: UUID, endMilliseconds: UInt64) {
+        self.upload = upload
+        self.endMilliseconds = endMilliseconds
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(upload, endMilliseconds, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(StoreError) { (upload, endMilliseconds) = try reader.read() }
+}
+
+/// A part of the stored form of a long-lived operation, which StratusKit defines, or its head, which says which parts
+/// are the newest form's. The head has the index 0 and no bytes.
+///
+/// Bytes: version 1 · number: index of the first part · number: how many parts · bytes: this one.
+package struct OperationPart: VersionedValue {
+    /// The bytes of every part but the last.
+    package static let byteCount = 90_000
+
+    /// At least 1.
+    package var first: UInt64
+    /// At least 1.
+    package var count: UInt64
+    package var bytes: [UInt8]
+
+    package init(first: UInt64, count: UInt64, bytes: [UInt8] = []) {
+        self.first = first
+        self.count = count
+        self.bytes = bytes
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(first, count, to: &bytes)
+        ValueWriter.append(self.bytes, to: &bytes)
+    }
+
+    package init(parts reader: inout ValueReader) throws(StoreError) {
+        first = try reader.readPositive()
+        count = try reader.readPositive()
+        bytes = try reader.readBytes()
     }
 }
 

@@ -194,8 +194,7 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable { 
 
     private func step(of waiter: Waiter, until deadline: MonotonicTime) -> Step {
         guard waiters.first === waiter else { return .wait(until: deadline) }
-        // A further connection that is idle again is for nested callers only: those they are inside of may hold all
-        // others.
+        // A further connection that is idle again is for nested callers only: the outer calls may hold all others.
         let limit = limits.connectionCount + (waiter.isNested ? limits.nestedCount : 0)
         guard count - idle.count < limit else { return .wait(until: deadline) }
         if let newest = idle.popLast() { return .use(newest.connection) }

@@ -101,6 +101,14 @@ package enum StoreFormat {
     /// The layout's number, for the marker of a store on disk.
     package static let number = Int(FormatEntry.currentVersion)
 
+    /// The key of the entry with the store's version, which every store has.
+    package static var key: [UInt8] { GlobalKeys.format() }
+
+    /// Throws `newerFormat` if newer software has written the entry with the store's version.
+    package static func verify(_ value: [UInt8]?) throws {
+        if let value { _ = try FormatEntry(decoding: value.span) }
+    }
+
     /// Checks that the store has the format `supported`, and writes the first entries of an empty one. Returns the
     /// store's incarnation.
     ///

@@ -19,8 +19,10 @@ enum StoreServer {
     /// Opens the store at a URL as a verb needs it. A verb that reads takes no lease; one that writes does, and fails
     /// if a living host has it.
     ///
-    /// Throws `held` with the name of the host that has the lease, and the server's errors.
+    /// Throws `notAStore` if there is none and `opening` creates none, `held` with the name of the host that has the
+    /// lease, and the server's errors.
     static func open(_ url: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        if !opening.isReading, opening.wantsFace || opening.mayCreate { return try openHost(url, opening) }
         let (store, notices) = try open(
             url, opening.isReading ? .reading : .hosting, createsTables: opening.mayCreate)
         do {
@@ -40,20 +42,45 @@ enum StoreServer {
         }
     }
 
+    /// Opens the store with CloudKit's API, as a host does, but without upkeep and without a log.
+    private static func openHost(_ url: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
+        guard try opening.mayCreate || !isMissing(url) else { throw noStore(url) }
+        var options = Stratus.Options()
+        options.upkeepIntervalSeconds = nil
+        options.postgresConnectionCount = connectionCount
+        options.leaseWaitSeconds = leaseWaitSeconds
+        options.logger = nil
+        let stratus = try Stratus.open(at: url, options: options)
+        do {
+            return OpenedStore(engine: try stratus.service.engine, files: nil, host: stratus)
+        } catch {
+            stratus.close()
+            throw error
+        }
+    }
+
     /// Throws `notAStore` if the tables are empty: a reader does not write the first entries.
     private static func requireStore(_ store: PostgresStore, _ url: String) throws {
-        guard try store.read({ try $0.contains(GlobalKeys.format()) }) else {
-            throw StoreError(
-                .notAStore, "There is no store in this database: create one with 'stratus init', or copy one into it.",
-                ["server": StoreAddress.server(url: url).shown])
-        }
+        guard try store.read({ try $0.contains(GlobalKeys.format()) }) else { throw noStore(url) }
+    }
+
+    private static func noStore(_ url: String) -> StoreError {
+        StoreError(
+            .notAStore, "There is no store in this database: create one with 'stratus init', or copy one into it.",
+            ["server": StoreAddress.server(url: url).shown])
+    }
+
+    /// Creates the store at a URL, and gives a role of hosts what it needs. Returns whether the store is new.
+    static func create(_ url: String, grantingTo role: String) throws -> Bool {
+        try PostgresStore.create(url: url, grantingTo: role)
     }
 
     /// Whether there is no store at a URL.
     static func isMissing(_ url: String) throws -> Bool {
         do {
-            try open(url, .reading, createsTables: false).store.close()
-            return false
+            let store = try open(url, .reading, createsTables: false).store
+            defer { store.close() }
+            return try !store.read { try $0.contains(GlobalKeys.format()) }
         } catch let error as StoreError where error.code == .notAStore {
             return true
         }

@@ -19,6 +19,9 @@ struct CopyStore: ParsableCommand {
             their assets and long-lived operations, in one moment: what is committed to FROM afterwards is not in it, \
             so stop its host first if you want to move. TO must not exist, or hold no data.
 
+            To and from a server only stores without assets and without long-lived operations can be copied yet; the \
+            verb refuses others before it writes anything.
+
             An interrupted copy is no store: every verb and host refuses it. Run the same command with --resume to \
             finish it, which writes only what is missing and takes over what FROM has changed; or remove it. At the \
             end the verb compares the number and the digest of all entries of both sides, verifies the copy, and \
@@ -56,6 +59,7 @@ struct CopyStore: ParsableCommand {
         let operations = try CopiedOperations(of: from)
         defer { operations.remove() }
         let report = try StoreSession.with(SourceOptions(store: source, json: json), .readingAssets) { session in
+            if from.isServer || to.isServer { try operations.requireNothing(besidesEntriesOf: session.engine) }
             let target = try TargetStore.open(to)
             defer { target.store.close() }
             let progress = ProgressLine("copying", on: console)
@@ -152,6 +156,22 @@ private struct CopiedOperations {
     }
 
     func remove() { scratch?.remove() }
+
+    /// Throws `refused` if the store has assets or long-lived operations, whose form differs between directories and
+    /// servers.
+    func requireNothing(besidesEntriesOf engine: RecordEngine) throws {
+        let counts = try engine.read(.wholeStore) { reader in
+            try [GlobalKeyspace.assets, .operations].map { try reader.entryCount(in: GlobalKeys.keyspace($0)) }
+        }
+        let fileCount = scratch == nil ? 0 : try? FileManager.default.contentsOfDirectory(atPath: directory).count
+        let operationCount = counts[1] + (fileCount ?? 0)
+        guard counts[0] + operationCount > 0 else { return }
+        throw ToolError(
+            .refused,
+            "Assets and long-lived operations cannot be copied to or from a server yet: delete them, or keep the store "
+                + "where it is.",
+            ["assets": "\(counts[0])", "operations": "\(operationCount)"])
+    }
 
     func put(into address: StoreAddress, progress: @escaping WorkMeter.Listener) throws -> Int {
         guard scratch != nil, case .directory(let path) = address else { return 0 }

@@ -10,20 +10,32 @@ struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates an empty store, and optionally an account.",
         discussion: """
-            An existing store stays unchanged.
+            An existing store stays unchanged. On PostgreSQL, --host-role lets hosts use another role than the one that owns \
+            the tables: it gets the privileges that a host needs, also if the store exists.
 
             --json: {"path","created","account"}; account is null if you named none.
 
             Example: stratus init --create-account user-17 --store ./store
+            Example: stratus init --host-role notes_host --store postgresql://owner@db.example.com/notes
             """)
 
     @Option(help: ArgumentHelp("Create an account with this host identifier.", valueName: "identifier"))
     var createAccount: String?
 
+    @Option(help: ArgumentHelp("On PostgreSQL: grant this role what a host needs.", valueName: "name"))
+    var hostRole: String?
+
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
+        if let hostRole {
+            guard case .server(let url) = StoreAddress(parsing: store.store) else {
+                throw ToolError(
+                    .refused, "A directory has no roles: leave out --host-role, or name a URL.", ["store": store.store])
+            }
+            _ = try StoreServer.create(url, grantingTo: hostRole)
+        }
         let (isNew, account) = try StoreSession.make(
             at: store.store, account: createAccount, mayBeServed: true)
         let shown = StoreAddress(parsing: store.store).shown

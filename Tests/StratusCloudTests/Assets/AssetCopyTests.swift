@@ -7,7 +7,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("handing assets out")
+@Suite("handing assets out", .inBothPlaces)
 struct AssetCopyTests {
     private let scratch: AssetScratch
     private let fixture: AssetFixture
@@ -75,7 +75,7 @@ struct AssetCopyTests {
         #expect(try fixture.count(of: asset) == 2)
     }
 
-    @Test("a damaged content is never returned", arguments: [0, 3, 6])
+    @Test("a damaged content is never returned", .onlyFiles, arguments: [0, 3, 6])
     func damage(position: Int) throws {
         let handle = try #require(FileHandle(forUpdatingAtPath: try contentPath))
         try handle.seek(toOffset: UInt64(position))
@@ -85,7 +85,7 @@ struct AssetCopyTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: session).isEmpty)
     }
 
-    @Test("a truncated or missing content is never returned")
+    @Test("a truncated or missing content is never returned", .onlyFiles)
     func loss() throws {
         try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
         #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
@@ -93,14 +93,14 @@ struct AssetCopyTests {
         #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
     }
 
-    @Test("saving a damaged content's file again repairs it")
+    @Test("saving a damaged content's file again repairs it", .onlyFiles)
     func repairing() throws {
         try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
         try fixture.save(scratch.path + "/a")
         #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
     }
 
-    @Test("the next opening removes the copies of earlier sessions and unfinished files")
+    @Test("the next opening removes the copies of earlier sessions and unfinished files", .onlyFiles)
     func leftovers() throws {
         let path = try copy()
         let stray = scratch.path + "/assets/incoming/stray"
@@ -161,7 +161,9 @@ struct AssetCopyTests {
         }
     }
 
-    @Test("anything but a file in the place of a content is refused without blocking", arguments: SpecialFile.allCases)
+    @Test(
+        "anything but a file in the place of a content is refused without blocking", .onlyFiles,
+        arguments: SpecialFile.allCases)
     func irregular(thing: SpecialFile) async throws {
         let path = try contentPath
         guard try await TestThreads.offPool({ try thing.replace(path) }) else { return }

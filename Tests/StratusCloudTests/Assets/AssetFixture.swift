@@ -52,10 +52,11 @@ struct AssetFixture {
         on given: (any OrderedStore)? = nil, directory: String, files: any AssetFiles = SystemAssetFiles(),
         clock: HandClock = HandClock(), session: UUID = Self.session, byteCountLimit: Int64? = nil
     ) throws {
-        engine = try RecordEngine(store: given ?? TestStores.make(), incarnation: UUID())
+        engine = try RecordEngine(
+            store: ContentPlace.store(over: given ?? TestStores.make(), clock), incarnation: UUID())
         store = AssetStore(
             directory: directory, session: session, clock: clock, byteCountLimit: byteCountLimit, leaseSeconds: 60,
-            files: files)
+            files: files, engine: engine)
         ledger = AssetLedger(store: store)
         collector = AssetCollector(engine: engine, store: store)
         verifier = AssetVerifier(engine: engine, store: store)
@@ -84,6 +85,14 @@ struct AssetFixture {
         try settle(adding: [asset], owner: owner)
         store.release([asset], owner: owner)
         return asset
+    }
+
+    /// The number of stored contents. `directory` is that of the assets, on the disk.
+    func contentCount(in directory: String) throws -> Int {
+        if let contents = engine.store.contents { return try contents.names(after: nil, limit: .max).count }
+        let top = directory + "/content"
+        guard FileManager.default.fileExists(atPath: top) else { return 0 }
+        return try FileManager.default.subpathsOfDirectory(atPath: top).count { $0.utf8.count > 64 }
     }
 
     func count(of asset: AssetDescriptor, owner: UserName = Self.owner) throws -> UInt64? {

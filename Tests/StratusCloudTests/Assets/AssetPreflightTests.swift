@@ -6,7 +6,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("refusing before files are copied")
+@Suite("refusing before files are copied", .inBothPlaces)
 struct AssetPreflightTests {
     /// A record in Notes with a file.
     private static func save(
@@ -112,7 +112,8 @@ struct AssetPreflightTests {
     }
 
     @Test(
-        "[A-02][A-05] content that is no longer available is the error of the record that names it, and of no other")
+        "[A-02][A-05] content that is no longer available is the error of the record that names it, and of no other",
+        .onlyFiles)
     func endedLease() throws {
         for isAtomic in [true, false] {
             // Every lease has ended when its commit comes.

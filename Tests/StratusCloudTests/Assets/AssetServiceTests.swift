@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("assets of records")
+@Suite("assets of records", .inBothPlaces)
 struct AssetServiceTests {
     private struct Identifiers: IdentifierSource {
         let random = Locked(SplitMix64(seed: 5))
@@ -28,8 +28,10 @@ struct AssetServiceTests {
         files.put([], at: "/store/marker")
         for number in 0..<4 { files.put([UInt8](repeating: UInt8(number), count: 100 + number), at: "/in/\(number)") }
         let clock = HandClock()
-        let engine = try RecordEngine(store: TwiceRunningStore(MemoryStore()), incarnation: UUID())
-        let assets = AssetStore(directory: "/store/assets", session: UUID(), clock: clock, files: files)
+        let store = ContentPlace.store(over: TwiceRunningStore(MemoryStore()), clock)
+        let engine = try RecordEngine(store: store, incarnation: UUID())
+        let assets = AssetStore(
+            directory: "/store/assets", session: UUID(), clock: clock, files: files, engine: engine)
         let service = CloudService(
             engine: engine, environment: CloudEnvironment(clock: clock, identifiers: Identifiers()), assets: assets)
         self.service = service
@@ -75,6 +77,7 @@ struct AssetServiceTests {
     }
 
     private func fileCount() throws -> Int {
+        if let contents = service.engine.store.contents { return try contents.names(after: nil, limit: .max).count }
         let top = "/store/assets/content"
         var count = 0
         for owner in (try? files.names(in: top)) ?? [] {
@@ -292,7 +295,7 @@ struct AssetServiceTests {
         #expect(try contentCount() == 1)
     }
 
-    @Test("the first rounds of the next session collect what an earlier session left, step by step")
+    @Test("the first rounds of the next session collect what an earlier session left, step by step", .onlyFiles)
     func sessionSweep() throws {
         _ = try save("r", ["a": file(0)]).get()
         let abandoned = try #require(service.assets)

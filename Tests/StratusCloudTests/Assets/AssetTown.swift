@@ -37,12 +37,13 @@ struct AssetTown {
         let identifiers = BenchIdentifiers(seed: seed)
         var options = CloudOptions()
         change(&options)
+        let engine = try RecordEngine(
+            store: ContentPlace.store(over: given ?? TestStores.make(), clock), incarnation: identifiers.makeUUID())
         service = CloudService(
-            engine: try RecordEngine(store: given ?? TestStores.make(), incarnation: identifiers.makeUUID()),
-            environment: CloudEnvironment(clock: clock, identifiers: identifiers), options: options,
+            engine: engine, environment: CloudEnvironment(clock: clock, identifiers: identifiers), options: options,
             assets: AssetStore(
                 directory: "/store/assets", session: identifiers.makeUUID(), clock: clock, leaseSeconds: leaseSeconds,
-                files: files))
+                files: files, engine: engine))
         alice = try service.account(externalID: "alice", createIfMissing: AccountDraft(externalID: "alice"))
         bob = try service.account(externalID: "bob", createIfMissing: AccountDraft(externalID: "bob"))
     }
@@ -67,11 +68,15 @@ struct AssetTown {
         return try service.modifyRecords(request, as: caller(account), in: database)
     }
 
-    /// Whether nothing was ever copied into the directory of assets.
-    var isUntouched: Bool { (try? files.names(in: "/store/assets")) == nil }
+    /// Whether no content was ever stored.
+    var isUntouched: Bool {
+        let names = try? service.engine.store.contents?.names(after: nil, limit: 1)
+        return (try? files.names(in: "/store/assets")) == nil && (names ?? []).isEmpty
+    }
 
-    /// The contents in the directory of assets.
+    /// The number of stored contents.
     func contentCount() throws -> Int {
+        if let contents = service.engine.store.contents { return try contents.names(after: nil, limit: .max).count }
         var count = 0
         for owner in (try? files.names(in: Self.contents)) ?? [] {
             for folder in try files.names(in: "\(Self.contents)/\(owner)") {

@@ -72,7 +72,7 @@ public struct ListService: Sendable {
                 logger.error("an invitation was not sent", metadata: ["error": "\(error)"])
             }
         }
-        let cloud = try await Stratus.open(at: configuration.storeDirectory, options: options)
+        let cloud = try await Stratus.open(at: configuration.storeAddress, options: options)
         try await cloud.importSchema(Schema.lists, intoContainer: UserLists.containerIdentifier)
         try await cloud.importSchema(Schema.sessions, intoContainer: Sessions.containerIdentifier)
         let account = try await cloud.account(

@@ -8,8 +8,12 @@ public struct ServiceConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port it listens at; 0 lets the system choose one.
     public var port = 8080
-    /// The directory of the store and the outbox. It is created if it does not exist.
+    /// The directory of the outbox, and of the store if `store` names no other place. It is created if it does not
+    /// exist.
     public var dataDirectory: URL
+    /// Where the store is: the path of a directory, or the address of a PostgreSQL database, which begins with
+    /// `postgresql://`. Nil for the directory `store` in the data directory.
+    public var store: String?
     /// The beginning of the links that people receive: the address of the service from outside.
     public var publicURL: URL
     /// How many bytes the lists of one person may hold; nil for no limit.
@@ -28,7 +32,8 @@ public struct ServiceConfiguration: Sendable {
         self.publicURL = publicURL
     }
 
-    var storeDirectory: URL { dataDirectory.appendingPathComponent("store", isDirectory: true) }
+    /// The path or the address of the store.
+    public var storeAddress: String { store ?? dataDirectory.appendingPathComponent("store", isDirectory: true).path }
     var outboxFile: URL { dataDirectory.appendingPathComponent("outbox.jsonl") }
     var shareURLBase: String { publicURL.absoluteString.trimmedOfSlashes + "/share/" }
 }

@@ -20,6 +20,12 @@ struct SharedListsCommand: AsyncParsableCommand {
     @Option(help: "Where the store and the outbox lie; made where it does not exist.")
     var data: String?
 
+    @Option(
+        help:
+            "Where the store is: a directory, or a database as postgresql://… (default: the directory store in --data)"
+    )
+    var store: String?
+
     @Option(help: "The address to listen at. (default: 127.0.0.1)")
     var host: String?
 
@@ -70,6 +76,7 @@ struct SharedListsCommand: AsyncParsableCommand {
         }
         var configuration = ServiceConfiguration(
             dataDirectory: URL(fileURLWithPath: data, isDirectory: true), publicURL: publicURL)
+        configuration.store = try value(store, "LISTS_STORE") { $0.isEmpty ? nil : $0 }
         configuration.host = host
         configuration.port = port
         configuration.quotaByteCount = try number(quotaBytes, "LISTS_QUOTA_BYTES", 1...Int64.max)

@@ -77,6 +77,10 @@ func withServer(
         guard let publicURL = URL(string: "https://lists.example.com/") else { return }
         var configuration = ServiceConfiguration(dataDirectory: data, publicURL: publicURL)
         configuration.port = 0
+        // Every test runs on a server where there is one, in a schema of its own: scripts/postgres run make service
+        if let server = ProcessInfo.processInfo.environment["STRATUS_POSTGRES_URL"] {
+            configuration.store = "\(server)?stratus_schema=lists_\(UInt64.random(in: 0 ... .max))"
+        }
         configure(&configuration)
         let log = LogLines()
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
@@ -89,8 +93,8 @@ func withServer(
             try await service.run()
         }
         guard let port = await ports.first(where: { _ in true }) else { return try await running.value }
-        // A directory that is open in this process is one store: this is the service's.
-        let cloud = try await Stratus.open(at: data.appendingPathComponent("store"))
+        // A place that is open in this process is one store: this is the service's.
+        let cloud = try await Stratus.open(at: configuration.storeAddress)
         do {
             try await body(ServerAddress(port: port, data: data), cloud, log)
         } catch {

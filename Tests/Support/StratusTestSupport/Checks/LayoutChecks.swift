@@ -40,6 +40,9 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readDeviceKey(key)
         _ = try? GlobalKeys.readNotificationKey(key)
         _ = try? GlobalKeys.readOutboxKey(key)
+        _ = try? GlobalKeys.readUploadKey(key)
+        _ = try? GlobalKeys.readContentKey(key)
+        _ = try? GlobalKeys.readOperationKey(key)
         _ = try? ZoneKeys.readChild(key, prefixByteCount: 6)
         _ = try? ZoneKeys.readName(key, prefixByteCount: 6)
         _ = try? ZoneKeys.readFieldEntry(key, prefixByteCount: 6)
@@ -99,7 +102,7 @@ package enum LayoutChecks {
         ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self,
         TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
         QueryIndexesEntry.self, ZoneIdentityEntry.self, IndexReviewEntry.self, SubscriptionEntry.self, DeviceEntry.self,
-        NotificationEntry.self, OutboxEntry.self,
+        NotificationEntry.self, OutboxEntry.self, UploadEntry.self, OperationPart.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

@@ -95,6 +95,14 @@ package enum KeyGenerator {
         case .devices: return GlobalKeys.device(of: AccountID(a), b)
         case .notifications: return GlobalKeys.notification(for: AccountID(a), b, order: number)
         case .outbox: return GlobalKeys.outbox(database, counter: number, index: UInt64(random.below(300)))
+        case .uploads:
+            return GlobalKeys.upload(
+                owner: UserName(a), digest: random.bytes(count: random.below(33)), lease: random.uuid())
+        case .collecting:
+            return GlobalKeys.content(
+                ContentKeyParts(
+                    owner: UserName(a), digest: random.bytes(count: random.below(33)), upload: random.uuid()))
+        case .operations: return GlobalKeys.operation(a, number)
         }
     }
 }

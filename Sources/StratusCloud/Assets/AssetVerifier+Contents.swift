@@ -1,0 +1,76 @@
+// Compares the ledger with contents in the store.
+
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+extension AssetVerifier {
+    /// Entries of the ledger that are checked between two snapshots: checking a content takes long.
+    private static let pageCount = 256
+
+    /// Reports contents of the ledger that are missing or damaged, and contents that the ledger does not name.
+    func verify(
+        _ stored: StoredContents, _ readsContents: Bool, _ meter: WorkMeter, _ report: inout VerifierReport<AssetFault>
+    ) throws {
+        var range = GlobalKeys.keyspace(.assets)
+        while true {
+            var page: [(key: AssetKey, entry: AssetEntry)] = []
+            try engine.read { reader in
+                try reader.store.scan(range, .forward, limit: Self.pageCount) { key, value in
+                    let (owner, digest) = try GlobalKeys.readAssetKey(key)
+                    page.append((AssetKey(owner: owner, digest: digest), try AssetEntry(decoding: value)))
+                    return .next
+                }
+            }
+            guard let last = page.last else { break }
+            for (key, entry) in page {
+                if let fault = try fault(of: key, entry, stored, readsContents) { report.note(fault) }
+                meter.add(Int(summable: entry.byteCount))
+            }
+            range = GlobalKeys.assets(after: last.key.owner, last.key.digest)
+        }
+        try stored.visitNames(in: .everything) { names in
+            try noteStrays(names, &report)
+            return .next
+        }
+    }
+
+    private func fault(
+        of key: AssetKey, _ entry: AssetEntry, _ stored: StoredContents, _ readsContents: Bool
+    ) throws -> AssetFinding? {
+        guard let upload = entry.upload else { return .missing(key) }
+        let name = GlobalKeys.content(ContentKeyParts(owner: key.owner, digest: key.digest, upload: upload))
+        let isWhole: Bool
+        if try stored.contents.part(0, of: name) == nil {
+            // Records may have lost it since the ledger was read.
+            let current = try engine.read { try AssetLedger.entry(of: key, in: $0) }
+            return current?.upload == upload ? .missing(key) : nil
+        } else if readsContents {
+            var byteCount: Int64 = 0
+            let digest = try stored.read(name) { byteCount += Int64($0.count) }
+            isWhole = digest == key.digest && byteCount == entry.byteCount
+        } else {
+            isWhole = try stored.hasLength(entry.byteCount, name)
+        }
+        if isWhole { return nil }
+        let current = try engine.read { try AssetLedger.entry(of: key, in: $0) }
+        return current?.upload == upload ? .damaged(key) : nil
+    }
+
+    private func noteStrays(_ names: [[UInt8]], _ report: inout VerifierReport<AssetFault>) throws {
+        var uploads: [ContentKeyParts] = []
+        for name in names {
+            if let upload = try? GlobalKeys.readContentKey(name.span) {
+                uploads.append(upload)
+            } else if (try? GlobalKeys.readOperationKey(name.span)) == nil {
+                report.note(.foreign(path: Hex.text(name)))
+            }
+        }
+        let found = try engine.read { try $0.store.values(forKeys: uploads.map(\.assetKey.ledgerKey)) }
+        for (upload, value) in zip(uploads, found) {
+            let held = try value.flatMap { try AssetEntry(decoding: $0.span).upload }
+            if held != upload.upload { report.note(.orphaned(upload.assetKey)) }
+        }
+    }
+}
