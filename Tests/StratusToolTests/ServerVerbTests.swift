@@ -116,7 +116,7 @@ struct ServerVerbTests {
         #expect(emptied.status == 0, "\(emptied.errors)")
         let accounts = try await shell("\"$TOOL\" accounts --store \"$URL\" --json")
         #expect(accounts.status == 0, "\(accounts.errors)")
-        #expect(!accounts.output.contains("userName"), "\(accounts.output)")
+        #expect(!accounts.output.contains("externalID"), "\(accounts.output)")
     }
 
     @Test("a verb that changes what is there creates no store on a server")
