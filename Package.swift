@@ -4,7 +4,7 @@
 
 import PackageDescription
 
-/// Gives the C functions of `CSystem`, whose pointers carry their lengths, signatures with spans.
+/// Gives the C functions of `CStratusSystem`, whose pointers carry their lengths, signatures with spans.
 let spans: [SwiftSetting] = [.enableExperimentalFeature("SafeInteropWrappers")]
 
 /// A target that tests share. No product contains it, except the library that tests load into the tool.
@@ -37,7 +37,7 @@ let package = Package(
         // LevelDB's log is synced beside the insertion of what was logged.
         .target(name: "CLogSync", linkerSettings: [.linkedLibrary("leveldb")]),
         // What the operating system does and Swift's Foundation does not: its pointers carry their lengths.
-        .target(name: "CSystem"),
+        .target(name: "CStratusSystem"),
         .target(name: "StratusModel"),
         .target(name: "StratusStore"),
 
@@ -54,7 +54,7 @@ let package = Package(
         .target(
             name: "StratusCloud",
             dependencies: [
-                "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CSystem",
+                "StratusRecords", "StratusLayout", "StratusStore", "StratusModel", "CStratusSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: spans),
@@ -64,7 +64,7 @@ let package = Package(
             name: "StratusKit",
             dependencies: [
                 "StratusCloud", "StratusRecords", "StratusModel", "StratusLevelDB", "StratusPostgres", "StratusStore",
-                "CSystem",
+                "CStratusSystem",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -77,7 +77,7 @@ let package = Package(
             name: "stratus",
             dependencies: [
                 "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusPostgres",
-                "StratusStore", "StratusModel", "CSystem",
+                "StratusStore", "StratusModel", "CStratusSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: spans),

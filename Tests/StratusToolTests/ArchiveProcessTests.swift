@@ -40,7 +40,7 @@ struct ArchiveProcessTests {
             PRODUCTS=$(dirname "$TOOL"); PACKAGE=\(package); set -e
             # A thin archive names the object files; a linker takes from it what it takes from any other.
             for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Postgres,Store,Model} \\
-                C{LogSync,System} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
+                C{LogSync,StratusSystem} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
                 CCryptoBoringSSL CCryptoBoringSSLShims
             do
                 # The sources that a target has now: a build folder may hold objects of earlier ones.
@@ -49,7 +49,7 @@ struct ArchiveProcessTests {
                 else find "$PRODUCTS/$target.build" -name '*.o'; fi
             done | xargs ar qcsST libStratus.a
             ar sT libStratus.a
-            MAPS=$(for map in "$PRODUCTS"/C{LogSync,System}.build "$PACKAGE/Sources/CLevelDB"
+            MAPS=$(for map in "$PRODUCTS"/C{LogSync,StratusSystem}.build "$PACKAGE/Sources/CLevelDB"
                 do echo "-Xcc -fmodule-map-file=$map/module.modulemap"; done)
             swiftc -Onone -I "$PRODUCTS/Modules" $MAPS main.swift libStratus.a -lleveldb -lstdc++ -o program
             ./program "$PACKAGE/Tests/StratusKitTests/Archiving/Apple/participant.plist"

@@ -1,7 +1,7 @@
 // The file system calls that assets need, as a protocol: the operating system implements it, and in tests a file system
 // that fails at any call and loses unsynced data at a crash.
 
-import CSystem
+import CStratusSystem
 import FoundationEssentials
 import StratusStore
 

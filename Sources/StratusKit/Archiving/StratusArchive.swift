@@ -262,7 +262,7 @@ enum ArchivedClasses {
     }
 }
 
-/// Called when the process is loaded; see the target `CSystem`.
+/// Called when the process is loaded; see the target `CStratusSystem`.
 @_cdecl("stratus_register_class_names")
 func registerArchivedClassNames() {
     ArchivedClasses.register()

@@ -5,7 +5,7 @@
 // archives. They contain no reference or location as a value: `recordID` and the keys of a location are known from
 // public tools, and `referenceAction` is not confirmed. The keys that begin with `Stratus` are our own.
 
-import CSystem
+import CStratusSystem
 import Foundation
 
 /// The keys of archives.

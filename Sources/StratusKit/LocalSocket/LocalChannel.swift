@@ -6,7 +6,7 @@
 //   3. A frame that has begun arrives completely within a time limit, or the connection ends. Bytes that have arrived
 //      are in time, however late they are read.
 
-import CSystem
+import CStratusSystem
 import Foundation
 import StratusCloud
 import StratusModel

@@ -6,7 +6,7 @@
 //   3. Nothing that arrives over a connection ends more than that connection.
 //   4. When `stop` returns, no thread is left and the socket is gone.
 
-import CSystem
+import CStratusSystem
 import Foundation
 import StratusCloud
 import StratusStore

@@ -1,6 +1,6 @@
 // Calls on files and directories, whose paths are bytes: facts, link targets, contents, digests, listings.
 
-import CSystem
+import CStratusSystem
 import Foundation
 import StratusCloud
 

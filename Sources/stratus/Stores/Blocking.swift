@@ -1,7 +1,7 @@
 // Calls that block a thread: until an asynchronous call returns, or for a time. Verbs run on the main thread, which
 // nothing else needs.
 
-import CSystem
+import CStratusSystem
 import Dispatch
 import Synchronization
 

@@ -6,7 +6,7 @@
 // Releasing loses nothing: a page that is used again is read again. Pages that another process has mapped too, such as
 // the host of a live store, stay.
 
-import CSystem
+import CStratusSystem
 import Foundation
 
 enum MappedTables {

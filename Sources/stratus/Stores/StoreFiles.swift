@@ -1,7 +1,7 @@
 // LevelDB's side of an opened store: the store itself, its files, holders, scratch directories, repair. This is the
 // only file of the tool that imports StratusLevelDB.
 
-import CSystem
+import CStratusSystem
 import FoundationEssentials
 import StratusKit
 import StratusLevelDB

@@ -7,7 +7,7 @@
 //   2. Colours appear only on a terminal, and never with JSON.
 
 import ArgumentParser
-import CSystem
+import CStratusSystem
 import Foundation
 import Synchronization
 

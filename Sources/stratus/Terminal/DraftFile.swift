@@ -8,7 +8,7 @@
 //      store in it, recognises the draft of a killed verb and removes it.
 
 import ArgumentParser
-import CSystem
+import CStratusSystem
 import Foundation
 import Synchronization
 

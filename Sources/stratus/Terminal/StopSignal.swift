@@ -3,7 +3,7 @@
 // A store survives any end of the process, so a signal may end a verb at any time. A verb can choose to stop at safe
 // points and say where it stopped. Before the process ends, it removes its temporary files and unfinished copies.
 
-import CSystem
+import CStratusSystem
 import Foundation
 import Synchronization
 
