@@ -140,6 +140,7 @@ sanitize-thread: bootstrap ## … thread only
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: fuzz
+fuzz: export SWIFT_DETERMINISTIC_HASHING := 1
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
 	$(OPTIMISED) swift build -c $(FUZZ_BUILD) $(if $(filter debug,$(FUZZ_BUILD)),$(DEBUG_BUILD)) --product stratus-test-program
 	cd "$$(swift build -c $(FUZZ_BUILD) --show-bin-path)" && printf '%s\n' $(FUZZ_TARGETS) \

@@ -52,23 +52,47 @@ extension HeldRecord {
         if parentFlags.contains(true) { parentEditNumber = nextEditNumber() }
         originMark = coder.decodeData(forKey: CoderKey.originMark).map { [UInt8]($0) }
 
-        guard let hasStores = decodeValueStores(in: coder) else { return nil }
-        if hasStores { return }
+        guard let hasStores = decodeValueStores(in: coder), hasStores || decodeFields(in: coder) else { return nil }
+        for (key, edit) in edits where fields[key].map({ $0.isEncrypted != edit.isEncrypted }) ?? false {
+            Self.noteDoubleKey(key, in: coder)
+            return nil
+        }
+    }
+
+    /// Decodes values and changes as Stratus archives them. Returns false if one is damaged.
+    private mutating func decodeFields(in coder: NSCoder) -> Bool {
         guard
             let fields = Self.fields(
                 CoderKey.fields, plain: CoderKey.values, encrypted: CoderKey.encryptedValues, in: coder),
             let baseFields = Self.fields(
                 CoderKey.baseFields, plain: CoderKey.baseValues, encrypted: CoderKey.encryptedBaseValues, in: coder)
-        else { return nil }
+        else { return false }
         self.fields = fields
         self.baseFields = baseFields
         for (name, isEncrypted) in [(CoderKey.changedKeys, false), (CoderKey.encryptedChangedKeys, true)] {
             let keys = coder.decodeValue(of: [NSArray.self, NSString.self], forKey: name) as? NSArray
             for key in keys ?? [] {
-                guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil else { return nil }
-                edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
+                guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil else { return false }
+                guard noteEdit(of: key, isEncrypted: isEncrypted, in: coder) else { return false }
             }
         }
+        return true
+    }
+
+    /// Notes that a key was set. Returns false if it was set among the other kind of values, too (C-08).
+    private mutating func noteEdit(of key: String, isEncrypted: Bool, in coder: NSCoder) -> Bool {
+        if let edit = edits[key], edit.isEncrypted != isEncrypted {
+            Self.noteDoubleKey(key, in: coder)
+            return false
+        }
+        edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
+        return true
+    }
+
+    private static func noteDoubleKey(_ key: String, in coder: NSCoder) {
+        (coder as? any ArchiveReader)?.noteUnknown(
+            "A record of the archive has one key in plain and in encrypted values. Remove it from one of them.",
+            ["key": key])
     }
 
     private static var valueClasses: [AnyClass] {
@@ -112,28 +136,31 @@ extension HeldRecord {
         for type in Self.stores where coder.containsValue(forKey: type.place.key) {
             guard let store = coder.decodeObject(of: type, forKey: type.place.key) else { return nil }
             isThere = true
-            guard adopt(store, isEncrypted: type.place.isEncrypted) else {
-                (coder as? any ArchiveReader)?.noteUnknown(
-                    "A record of the archive has one key in plain and in encrypted values. Remove it from one of them.",
-                    ["key": type.place.key])
-                return nil
-            }
+            guard adopt(store, isEncrypted: type.place.isEncrypted, in: coder) else { return nil }
         }
         return isThere
     }
 
     /// Takes the values of a store. Returns false if another store has one of its keys (C-08).
-    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) -> Bool {
+    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool, in coder: NSCoder) -> Bool {
         let changed = Set(store.changedKeys)
         for (key, value) in store.values {
-            guard fields[key] == nil else { return false }
+            guard fields[key] == nil else {
+                Self.noteDoubleKey(key, in: coder)
+                return false
+            }
             let field = HeldField(value: value, isEncrypted: isEncrypted)
             fields[key] = field
             if !changed.contains(key), baseFields[key] == nil { baseFields[key] = field }
         }
-        for (key, value) in store.originals { baseFields[key] = HeldField(value: value, isEncrypted: isEncrypted) }
-        for key in store.changedKeys { edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted) }
-        return true
+        for (key, value) in store.originals {
+            if let base = baseFields[key], base.isEncrypted != isEncrypted {
+                Self.noteDoubleKey(key, in: coder)
+                return false
+            }
+            baseFields[key] = HeldField(value: value, isEncrypted: isEncrypted)
+        }
+        return store.changedKeys.allSatisfy { noteEdit(of: $0, isEncrypted: isEncrypted, in: coder) }
     }
 }
 

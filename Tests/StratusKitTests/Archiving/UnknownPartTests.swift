@@ -9,13 +9,16 @@ import Testing
     /// The archive of a record with one plain or encrypted value, which is the object 22.
     private static func record(
         _ value: [TestList], store: String = "ValueStore", className: String = "CKRecordValueStore",
-        extra: [(String, TestList)] = []
+        part: (key: String, object: Int)? = nil, extra: [(String, TestList)] = []
     ) -> Data {
         let base = AppleArchive.recordObjects
         let first = base.count + value.count
         let objects =
             base + value + [
-                .dictionary([("$class", .reference(first + 1)), ("RecordValues", .reference(first + 2))]),
+                .dictionary([
+                    ("$class", .reference(first + 1)),
+                    (part?.key ?? "RecordValues", .reference(part?.object ?? first + 2)),
+                ]),
                 .className(className),
                 .dictionary([
                     ("$class", .reference(first + 3)), ("NS.keys", .array([.reference(5)])),
@@ -66,16 +69,44 @@ import Testing
         }
     }
 
-    @Test("[C-08] a key with both a plain and an encrypted value fails the decoding")
-    func bothStores() throws {
-        let encrypted: [TestList] = [
+    @Test(
+        "[C-08] a key of both plain and encrypted values fails the decoding, and is named",
+        arguments: [
+            ("RecordValues", "RecordValues"), ("OriginalValues", "OriginalValues"), ("ChangedKeys", "ChangedKeys"),
+            ("RecordValues", "ChangedKeys"), ("ChangedKeys", "RecordValues"),
+        ])
+    func bothStores(plain: String, encrypted: String) throws {
+        func object(_ part: String) -> Int { part == "ChangedKeys" ? 25 : 29 }
+        let objects: [TestList] = [
             .text("a"), .className("CKEncryptedRecordValueStore"),
-            .dictionary([("$class", .reference(23)), ("RecordValues", .reference(27))]),
+            .dictionary([("$class", .reference(23)), (encrypted, .reference(object(encrypted)))]),
+            .dictionary([("$class", .reference(26)), ("NS.objects", .array([.reference(5)]))]),
+            .className("NSMutableSet"),
         ]
-        let data = Self.record(encrypted, extra: [("EncryptedValueStore", .reference(24))])
-        #expect(refusal(of: data, CKRecord.self)?.fields["key"] == "EncryptedValueStore")
+        let data = Self.record(
+            objects, part: (plain, object(plain)), extra: [("EncryptedValueStore", .reference(24))])
+        #expect(refusal(of: data, CKRecord.self)?.fields["key"] == "n1")
         #expect(throws: (any Error).self) {
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        }
+    }
+
+    @Test("[C-08] an encrypted value whose key was set as a plain one fails the decoding")
+    func encryptedValueSetAsPlain() throws {
+        let record = CKRecord(recordType: "Note")
+        record["key"] = "text"
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        var bytes = [UInt8](data)
+        // The block of values: its version, the key with its length, then 1 for an encrypted value.
+        let start: [UInt8] = [1, 0, 0, 0, 3] + Array("key".utf8)
+        let flag =
+            try #require(
+                bytes.indices.first { bytes[$0...].starts(with: start) }, "the values are not in one block"
+            ) + start.count
+        bytes[flag] = 1
+        #expect(refusal(of: Data(bytes), CKRecord.self)?.fields["key"] == "key")
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: Data(bytes))
         }
     }
 

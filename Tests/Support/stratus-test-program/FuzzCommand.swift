@@ -44,6 +44,13 @@ struct FuzzCommand: ParsableCommand {
     @Flag(help: "Print every iteration and its input before it runs.")
     var trace = false
 
+    /// The order of dictionaries, and so of the objects in archives, depends on Swift's hashing: only with this setting
+    /// does a seed mean the same inputs again.
+    private static var command: String {
+        let setting = "SWIFT_DETERMINISTIC_HASHING"
+        return (ProcessInfo.processInfo.environment[setting].map { "\(setting)=\($0) " } ?? "") + commandName
+    }
+
     func validate() throws {
         guard executions > 0, from >= 0, (only ?? 0) >= 0, from <= Int.max - executions, only != Int.max else {
             throw ValidationError(
@@ -58,7 +65,7 @@ struct FuzzCommand: ParsableCommand {
         let seed = seed ?? UInt64.random(in: 0...UInt64(Int64.max))
         let range = only.map { $0..<$0 + 1 } ?? from..<from + executions
         say("\(target): seed \(seed), iterations \(range.lowerBound)..<\(range.upperBound)")
-        say("after a trap: \(Self.commandName) \(target) --seed \(seed) --from LAST --trace")
+        say("after a trap: \(Self.command) \(target) --seed \(seed) --from LAST --trace")
         try execute(FuzzRun(chosen, seed: seed), range, seed: seed)
     }
 
@@ -77,7 +84,7 @@ struct FuzzCommand: ParsableCommand {
             if let violation = report.violation {
                 say("iteration \(violation.iteration): \(violation.message)")
                 say("input: \(hexadecimal(violation.input))")
-                say("repeat: \(Self.commandName) \(target) --seed \(seed) --only \(violation.iteration)")
+                say("repeat: \(Self.command) \(target) --seed \(seed) --only \(violation.iteration)")
                 throw ExitCode.failure
             }
         }
