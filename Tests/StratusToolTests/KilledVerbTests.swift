@@ -48,6 +48,12 @@ struct KilledVerbTests {
             "accounts delete", "accounts delete local --force --store store", next: migration, passing: "^the secret"),
         KilledVerb("init", "init --store another", next: "[ -e another ] && \"$TOOL\" init --store another"),
         KilledVerb("compact", "compact --store store"),
+        KilledVerb(
+            "copy", "copy store copied",
+            setUp: """
+                mkdir -p store/operations/6f70.files && echo '{}' > store/operations/6f70.operation
+                echo content > store/operations/6f70.files/0
+                """, next: "[ -e copied ] && \"$TOOL\" copy store copied --resume"),
     ]
 
     @Test("an interrupted emptying leaves the store unchanged or empty, and nothing under another name")

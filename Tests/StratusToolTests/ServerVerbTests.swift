@@ -1,6 +1,7 @@
 // Verbs on a store on PostgreSQL: copies in both directions, reading beside a host, and what waits for the lease.
 
 import Foundation
+import StratusKit
 import StratusPostgres
 import StratusStore
 import StratusTestSupport
@@ -127,19 +128,207 @@ struct ServerVerbTests {
         #expect(try await shell("\"$TOOL\" ls --store \"$URL\"").status == 4)
     }
 
-    @Test("a store with assets is refused before anything is written to a server")
-    func assets() async throws {
+    // MARK: Assets and long-lived operations
+
+    /// Records with contents of two people: an empty one, one that two records hold, and one of several commits, which
+    /// both people have.
+    private func fillWithAssets() async throws {
         try await fill()
+        let done = try await shell(
+            """
+            set -e
+            : > empty && echo content > small && head -c 5000000 /dev/urandom > large
+            "$TOOL" zones create --zone notes --owner bob --store store
+            put() { "$TOOL" put "$1" --type Note --set "file:asset=$2" --zone notes --store store "${@:3}"; }
+            put a empty; put b small; put c small; put d large; put a large --owner bob; put b small --owner bob
+            """)
+        try #require(done.status == 0, "\(done.output) \(done.errors)")
+    }
+
+    /// The contents of a store, as an import would get them.
+    private static let compare = """
+        compare() { for s in "$@"; do
+          "$TOOL" verify --store "$s" > verified 2>&1 || { cat verified; exit 1; }
+          "$TOOL" export copied.out --secrets --store "$s" > done || exit 1
+          cmp store.out copied.out && rm copied.out || exit 1
+        done; }
+        "$TOOL" export store.out --secrets --store store > done || exit 1
+        """
+
+    @Test("contents of assets go to a server, to another one and back, and every store exports to the same bytes")
+    func contents() async throws {
+        try await fillWithAssets()
+        let other = try PostgresTestStore()
+        let run = try await shell(
+            """
+            OTHER='\(other.url)'
+            "$TOOL" copy store "$URL" --json && "$TOOL" copy "$URL" "$OTHER" --json || exit 1
+            "$TOOL" copy "$OTHER" back --json && "$TOOL" copy "$URL" near --json || exit 1
+            \(Self.compare)
+            compare "$URL" "$OTHER" back near
+            """)
+        #expect(run.status == 0, "\(run.output) \(run.errors)")
+        for object in try run.objects() {
+            #expect(object["assets"] as? Int == 5)
+            #expect(object["findings"] as? [String] == [])
+        }
+        let files = try await shell(
+            """
+            [ ! -e back/assets/incoming ] && [ ! -e back/assets/copies ] && diff -r store/assets/content back/assets/content
+            """)
+        #expect(files.status == 0, "\(files.output)")
+        // Nothing of the verbs is left, and the copy is a store that takes more contents.
+        let used = try await shell(
+            """
+            "$TOOL" put e --type Note --set file:asset=small --zone notes --store "$URL" > done &&
+            "$TOOL" put f --type Note --set file:asset=store.out --zone notes --store "$URL" > done &&
+            "$TOOL" rm name:d --force --zone notes --store "$URL" > done && "$TOOL" verify --store "$URL"
+            """)
+        #expect(used.status == 0, "\(used.output) \(used.errors)")
+    }
+
+    @Test("a server's store with assets is exported and imported, and a person's verbs return copies")
+    func exported() async throws {
+        try await fillWithAssets()
+        let run = try await shell(
+            """
+            "$TOOL" copy store "$URL" > done || exit 1
+            \(Self.compare)
+            "$TOOL" export - --secrets --store "$URL" 2> done | cmp - store.out || exit 1
+            "$TOOL" export moved.out --secrets --store "$URL" > done && "$TOOL" import moved.out --store imported > done &&
+            "$TOOL" export again.out --secrets --store imported > done && cmp moved.out again.out &&
+            "$TOOL" get d --zone notes --as local --store "$URL" > done
+            """)
+        #expect(run.status == 0, "\(run.output) \(run.errors)")
+    }
+
+    @Test("a copy whose source lost a content names its record and leaves no store, and is finished with the content")
+    func lostContent() async throws {
+        try await fillWithAssets()
+        let run = try await shell(
+            """
+            file=$(find store/assets/content -size +4000k | head -1) && mv "$file" lost
+            "$TOOL" copy store "$URL" --json 2> refused; echo $?
+            grep -c '"record":"[ad]"' refused; grep -c "$file" refused; grep -c '"zone":"notes"' refused
+            "$TOOL" ls --store "$URL" 2> none; echo $?
+            mv lost "$file"
+            "$TOOL" copy store "$URL" --resume > done; echo $?
+            \(Self.compare)
+            compare "$URL"; echo $?
+            """)
+        #expect(run.lines == ["5", "1", "1", "1", "4", "0", "0"], "\(run.output) \(run.errors)")
+        let refused = try await shell("cat refused none")
+        #expect(refused.output.contains("corruption") && refused.output.contains("--resume"), "\(refused.output)")
+    }
+
+    @Test(
+        "a copy from a server that is killed at any call is no store, and resumed it is whole",
+        arguments: [1, 9, 24])
+    func killed(call: Int) async throws {
+        try await fillWithAssets()
+        let run = try await shell(
+            """
+            "$TOOL" copy store "$URL" > done || exit 1
+            env FILECALLS_KILL=\(call) FILECALLS_UNDER="$PWD/other/assets" LD_PRELOAD=\(FileCallBench.library) \
+              "$TOOL" copy "$URL" other > killed 2>&1; echo $?
+            "$TOOL" stats --store other > stats 2>&1; echo $?
+            "$TOOL" copy "$URL" other --resume > resumed 2>&1; echo $?
+            \(Self.compare)
+            compare other; echo $?
+            """)
+        #expect(run.lines == ["137", "4", "0", "0"], "\(run.output) \(run.errors)")
+    }
+
+    @Test(
+        "a copy to a server that is killed while it sends a content is no store, and resumed it is whole",
+        .enabled(if: PostgresTestStore.runsLongTests))
+    func killedWhileSending() async throws {
+        try await fillWithAssets()
         let filled = try await shell(
             """
-            echo content > content.txt &&
-            "$TOOL" put note-2 --type Note --set file:asset=content.txt --zone notes --store store
+            head -c 60000000 /dev/zero > zeros && echo x >> zeros
+            "$TOOL" put e --type Note --set file:asset=zeros --zone notes --store store
             """)
         try #require(filled.status == 0, "\(filled.errors)")
-        let run = try await shell("\"$TOOL\" copy store \"$URL\"")
-        #expect(run.status != 0)
-        #expect(run.errors.contains("cannot be copied to or from a server yet"), "\(run.errors)")
-        #expect(try await shell("\"$TOOL\" ls --store \"$URL\"").status == 4)
+        async let killed = shell("\"$TOOL\" copy store \"$URL\" > done 2>&1 & echo $! > pid; wait $!; echo $?")
+        let reader = try await TestThreads.offPool { try readerOfContents() }
+        let pid = try String(contentsOfFile: "\(directory.path)/pid", encoding: .utf8)
+        _ = try await shell("kill -KILL \(pid)")
+        reader.close()
+        #expect(try await killed.lines == ["137"])
+        let run = try await shell(
+            """
+            "$TOOL" ls --store "$URL" 2> none; echo $?
+            "$TOOL" copy store "$URL" --resume > done; echo $?
+            \(Self.compare)
+            compare "$URL"; echo $?
+            """)
+        #expect(run.lines == ["4", "0", "0"], "\(run.output) \(run.errors)")
+    }
+
+    /// A reader of the store, when it has the first part of a content.
+    private func readerOfContents() throws -> PostgresStore {
+        let deadline = ContinuousClock.now + .seconds(TestThreads.deadlineSeconds)
+        while ContinuousClock.now < deadline {
+            if let store = try? place.open({ $0.use = .reading }) {
+                while ContinuousClock.now < deadline {
+                    if try store.contents?.names(after: nil, limit: 1).isEmpty == false { return store }
+                    usleep(2_000)
+                }
+            }
+            usleep(20_000)
+        }
+        throw StoreError(.unavailable, "No content has arrived.")
+    }
+
+    @Test("[O-14] a long-lived upload that waits in a directory is finished from a copy of a copy on a server")
+    func operations() async throws {
+        var options = Stratus.Options()
+        options.logger = nil
+        options.upkeepIntervalSeconds = nil
+        let store = try await Stratus.open(at: "\(directory.path)/living", options: options)
+        let account = try await store.createAccount(.init(), externalID: "alice")
+        store.faults.fail(
+            .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
+        let file = URL(fileURLWithPath: "\(directory.path)/sunset")
+        let content = Data((0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
+        try content.write(to: file)
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "photo"))
+        record["file"] = CKAsset(fileURL: file)
+        let waiting = CKModifyRecordsOperation(recordsToSave: [record])
+        waiting.configuration.isLongLived = true
+        waiting.configuration.qualityOfService = .utility
+        await withCheckedContinuation { continuation in
+            waiting.longLivedOperationWasPersistedBlock = { continuation.resume() }
+            store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(waiting)
+        }
+        try FileManager.default.removeItem(at: file)
+        let other = try PostgresTestStore()
+        // What a crash leaves is what is in the directory now.
+        let copied = try await shell(
+            """
+            cp -a living store && "$TOOL" copy store "$URL" --json && "$TOOL" copy "$URL" '\(other.url)' --json &&
+            "$TOOL" copy '\(other.url)' back --json && diff -r store/operations back/operations
+            """)
+        #expect(copied.status == 0, "\(copied.output) \(copied.errors)")
+        #expect(try copied.objects().compactMap { $0["operations"] as? Int } == [1, 1, 1])
+        for address in [other.url, "\(directory.path)/back"] {
+            let next = try await Stratus.open(at: address, options: options)
+            let container = await next.container(
+                "iCloud.test", signedInAs: try #require(try next.account(externalID: "alice")))
+            let found = try #require(
+                try await container.longLivedOperation(for: waiting.operationID) as? CKModifyRecordsOperation)
+            await withCheckedContinuation { continuation in
+                found.completionBlock = { continuation.resume() }
+                container.privateCloudDatabase.add(found)
+            }
+            let saved = try await container.privateCloudDatabase.record(for: record.recordID)
+            let asset = try #require((saved["file"] as? CKAsset)?.fileURL)
+            #expect(try Data(contentsOf: asset) == content)
+            try await TestThreads.offPool { next.close() }
+        }
+        waiting.cancel()
+        try await TestThreads.offPool { store.close() }
     }
 
     @Test("a directory has no roles")

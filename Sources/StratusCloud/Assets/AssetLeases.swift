@@ -22,6 +22,11 @@ package struct AssetKey: Hashable, Sendable {
     package let owner: UserName
     /// The SHA-256 of the content.
     package let digest: [UInt8]
+
+    package init(owner: UserName, digest: [UInt8]) {
+        self.owner = owner
+        self.digest = digest
+    }
 }
 
 /// The leases of one session, and the collector's marks.

@@ -143,6 +143,29 @@ package struct AssetLedger: Sendable {
 }
 
 extension AssetLedger {
+    /// Entries of the ledger that are read in one snapshot.
+    private static let pageCount = 256
+
+    /// Visits the ledger a page at a time, each in a snapshot of its own, for work on contents that takes long.
+    static func visitPages(
+        in engine: RecordEngine, _ visit: (_ page: [(key: AssetKey, entry: AssetEntry)]) throws -> Void
+    ) throws {
+        var range = GlobalKeys.keyspace(.assets)
+        while true {
+            var page: [(key: AssetKey, entry: AssetEntry)] = []
+            try engine.read { reader in
+                try reader.store.scan(range, .forward, limit: pageCount) { key, value in
+                    let (owner, digest) = try GlobalKeys.readAssetKey(key)
+                    page.append((AssetKey(owner: owner, digest: digest), try AssetEntry(decoding: value)))
+                    return .next
+                }
+            }
+            guard let last = page.last else { return }
+            try visit(page)
+            range = GlobalKeys.assets(after: last.key.owner, last.key.digest)
+        }
+    }
+
     /// The owner of the data of a container's public database: the app, not an account.
     package static func publicOwner(of container: ContainerName) -> UserName {
         UserName(publicOwnerPrefix + container.text)

@@ -136,7 +136,8 @@ private struct LeaseRenewal {
     }
 }
 
-/// Appends bytes to a content as parts, several in one commit.
+/// Appends bytes to a content as parts, several in one commit. Only `finish` writes the last part, so a content that is
+/// not finished is never as long as it should be.
 struct PartWriter {
     private let contents: any StoreContents
     private let name: [UInt8]
@@ -153,6 +154,7 @@ struct PartWriter {
     mutating func add(_ bytes: ArraySlice<UInt8>) throws {
         var rest = bytes
         while !rest.isEmpty {
+            if parts.count == StoredContents.appendedCount { try append() }
             if last.isEmpty { last.reserveCapacity(contents.partByteCount) }
             let next = rest.prefix(contents.partByteCount - last.count)
             last += next
@@ -160,7 +162,6 @@ struct PartWriter {
             guard last.count == contents.partByteCount else { continue }
             parts.append(last)
             last = []
-            if parts.count == StoredContents.appendedCount { try append() }
         }
     }
 

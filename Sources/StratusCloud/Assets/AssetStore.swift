@@ -236,6 +236,33 @@ extension AssetStore {
         return path
     }
 
+    /// Passes on the bytes of a content, piece by piece, and returns their digest, which the caller compares; nil, and
+    /// no bytes, if the content is missing.
+    ///
+    /// Where contents are in the store, `upload` is the one to read; if it is nil or not there, any other one is.
+    package func readContent(
+        _ key: AssetKey, upload: UUID? = nil, _ visit: (_ buffer: [UInt8], _ count: Int) throws -> Void
+    ) throws -> [UInt8]? {
+        if let stored { return try stored.read(key, upload) { part in try visit(part, part.count) } }
+        let source: Int32
+        do throws(FileFailure) { source = try files.openRegularFile(directory.file(of: key)) } catch {
+            let isMissing = error.isAbsence || [FileFailure.irregular, FileFailure.tooManyLinks].contains(error.number)
+            guard isMissing else { throw Self.lost(key, error) }
+            return nil
+        }
+        defer { files.close(source) }
+        var digest = ContentDigest()
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        while true {
+            let count = try explaining({ Self.lost(key, $0) }) { () throws(FileFailure) in
+                try files.read(source, into: &buffer)
+            }
+            if count == 0 { return digest.finish() }
+            digest.add(buffer[..<count])
+            try visit(buffer, count)
+        }
+    }
+
     /// Keeps every content until the hold is released. A hold from before a snapshot keeps all contents of the
     /// snapshot.
     package func hold() -> AssetHold { AssetHold(leases) }

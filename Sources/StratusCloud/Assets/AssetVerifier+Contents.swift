@@ -6,29 +6,15 @@ import StratusRecords
 import StratusStore
 
 extension AssetVerifier {
-    /// Entries of the ledger that are checked between two snapshots: checking a content takes long.
-    private static let pageCount = 256
-
     /// Reports contents of the ledger that are missing or damaged, and contents that the ledger does not name.
     func verify(
         _ stored: StoredContents, _ readsContents: Bool, _ meter: WorkMeter, _ report: inout VerifierReport<AssetFault>
     ) throws {
-        var range = GlobalKeys.keyspace(.assets)
-        while true {
-            var page: [(key: AssetKey, entry: AssetEntry)] = []
-            try engine.read { reader in
-                try reader.store.scan(range, .forward, limit: Self.pageCount) { key, value in
-                    let (owner, digest) = try GlobalKeys.readAssetKey(key)
-                    page.append((AssetKey(owner: owner, digest: digest), try AssetEntry(decoding: value)))
-                    return .next
-                }
-            }
-            guard let last = page.last else { break }
+        try AssetLedger.visitPages(in: engine) { page in
             for (key, entry) in page {
                 if let fault = try fault(of: key, entry, stored, readsContents) { report.note(fault) }
                 meter.add(Int(summable: entry.byteCount))
             }
-            range = GlobalKeys.assets(after: last.key.owner, last.key.digest)
         }
         try stored.visitNames(in: .everything) { names in
             try noteStrays(names, &report)
@@ -40,7 +26,7 @@ extension AssetVerifier {
         of key: AssetKey, _ entry: AssetEntry, _ stored: StoredContents, _ readsContents: Bool
     ) throws -> AssetFinding? {
         guard let upload = entry.upload else { return .missing(key) }
-        let name = GlobalKeys.content(ContentKeyParts(owner: key.owner, digest: key.digest, upload: upload))
+        let name = StoredContents.name(of: key, upload)
         let isWhole: Bool
         if try stored.contents.part(0, of: name) == nil {
             // Records may have lost it since the ledger was read.

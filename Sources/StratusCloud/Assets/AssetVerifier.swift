@@ -213,6 +213,26 @@ package struct AssetVerifier: Sendable {
         }
     }
 
+    /// A record that holds a content; nil if none does, or only records of deleted zones. It reads the owner's zones.
+    package func holder(
+        of key: AssetKey, owner: (DatabaseID) -> UserName?
+    ) throws -> (zone: ZoneID, record: RecordName)? {
+        try engine.read(.wholeStore) { reader in
+            var found: (zone: ZoneID, record: RecordName)?
+            try reader.visitZones { id, _ in
+                guard owner(id.database) == key.owner, let zone = try reader.zone(id) else { return .next }
+                try zone.store.scan(zone.keys.keyspace(.parents)) { entry, _ in
+                    let name = try zone.keys.readParentKey(entry)
+                    let assets = try zone.record(name)?.record.assets ?? [:]
+                    if assets.keys.contains(where: { $0.digest == key.digest }) { found = (id, name) }
+                    return found == nil ? .next : .stop
+                }
+                return found == nil ? .next : .stop
+            }
+            return found
+        }
+    }
+
     private static func count(_ record: Record, _ owner: UserName, _ visit: (AssetKey, UInt64) -> Void) -> UInt64 {
         var sum: UInt64 = 0
         for (asset, count) in record.assets {

@@ -39,7 +39,7 @@ package struct OperationForms {
         self.contents = contents
     }
 
-    /// All operations. Removes what a crash has left.
+    /// All operations. Removes what a crash has left. Without that, `ids` and `form` read them.
     package func readAll() throws -> [OperationForm] {
         var forms: [OperationForm] = []
         for id in try ids() {
@@ -58,7 +58,8 @@ package struct OperationForms {
     /// Writes the parts of an operation, which begin at an index that none of its parts has had, then the head. Returns
     /// the index after the last part. Older parts are removed with the head.
     package func write(_ bytes: [UInt8], of id: String, at first: UInt64 = 1) throws -> UInt64 {
-        let starts = Array(stride(from: 0, to: bytes.count, by: OperationPart.byteCount))
+        // One empty part if the bytes are lost.
+        let starts = Array(stride(from: 0, to: max(1, bytes.count), by: OperationPart.byteCount))
         let count = UInt64(starts.count)
         for batch in stride(from: 0, to: starts.count, by: Self.partsAtOnce) {
             try engine.transact { transaction in
@@ -94,8 +95,8 @@ package struct OperationForms {
         }
     }
 
-    /// The operations with entries, found by a seek each.
-    private func ids() throws -> [String] {
+    /// The operations with entries, found by a seek each. Those without a form are left from a crash.
+    package func ids() throws -> [String] {
         try engine.read { reader in
             var (ids, range): ([String], KeyRange) = ([], GlobalKeys.keyspace(.operations))
             while let id = try reader.store.first(in: range, { key, _ in try GlobalKeys.readOperationKey(key).id }) {
@@ -107,7 +108,7 @@ package struct OperationForms {
     }
 
     /// The newest form of an operation; nil without a head.
-    private func form(of id: String) throws -> OperationForm? {
+    package func form(of id: String) throws -> OperationForm? {
         try engine.read { reader in
             var (head, bytes, count, end): (OperationPart?, Data, UInt64, UInt64) = (nil, Data(), 0, 1)
             try reader.store.scan(GlobalKeys.operation(id)) { key, value in
@@ -168,6 +169,21 @@ package struct OperationForms {
             index += 1
         }
         return index > 0
+    }
+
+    /// The numbers of an operation's files.
+    package func fileNumbers(of id: String) throws -> [Int] {
+        var numbers: [Int] = []
+        try visitFiles(in: GlobalKeys.operation(id)) { name in
+            numbers.append(Int(clamping: try GlobalKeys.readOperationKey(name.span).index))
+        }
+        return numbers
+    }
+
+    /// Removes all operations with their files.
+    package func removeAll() throws {
+        for id in try ids() { try removeEntries(of: id) }
+        try visitFiles(in: GlobalKeys.keyspace(.operations), remove)
     }
 
     /// Removes the files of an operation.

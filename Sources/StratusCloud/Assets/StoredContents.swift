@@ -38,9 +38,7 @@ final class StoredContents: Sendable {
         /// Whether the content's parts have to be written.
         let isNew: Bool
 
-        var name: [UInt8] {
-            GlobalKeys.content(ContentKeyParts(owner: key.owner, digest: key.digest, upload: lease.upload))
-        }
+        var name: [UInt8] { StoredContents.name(of: key, lease.upload) }
         var leaseKey: [UInt8] { GlobalKeys.upload(owner: key.owner, digest: key.digest, lease: lease.id) }
     }
 
@@ -150,8 +148,7 @@ final class StoredContents: Sendable {
             guard let entry = try value.map({ try AssetEntry(decoding: $0.span) }), let upload = entry.upload,
                 !state.withLock({ $0.damaged.contains(upload) })
             else { continue }
-            let parts = ContentKeyParts(owner: key.owner, digest: key.digest, upload: upload)
-            if try hasLength(entry.byteCount, GlobalKeys.content(parts)) { intact.insert(upload) }
+            if try hasLength(entry.byteCount, Self.name(of: key, upload)) { intact.insert(upload) }
         }
         return intact
     }
@@ -217,8 +214,7 @@ final class StoredContents: Sendable {
     /// Lets a content wait to be removed, unless a lease names it. The caller has removed the ledger's entry.
     static func noteUnused(_ key: AssetKey, _ upload: UUID, in transaction: RecordTransaction) throws {
         guard try !isLeased(key, upload, in: transaction) else { return }
-        let parts = ContentKeyParts(owner: key.owner, digest: key.digest, upload: upload)
-        try transaction.set(GlobalKeys.content(parts), to: EmptyEntry().encoded())
+        try transaction.set(name(of: key, upload), to: EmptyEntry().encoded())
     }
 
     private static func isLeased(_ key: AssetKey, _ upload: UUID, in transaction: RecordTransaction) throws -> Bool {
@@ -312,9 +308,7 @@ final class StoredContents: Sendable {
                 uploads.append(try GlobalKeys.readContentKey(key).upload)
                 return .next
             }
-            return uploads.map {
-                GlobalKeys.content(ContentKeyParts(owner: key.owner, digest: key.digest, upload: $0))
-            }
+            return uploads.map { Self.name(of: key, $0) }
         }
     }
 
@@ -328,6 +322,26 @@ final class StoredContents: Sendable {
             index += 1
         }
         return index > 0 ? digest.finish() : nil
+    }
+
+    /// Reads one of the uploads of a content: the given one, if it is there. Returns its digest; nil if none is there.
+    func read(_ key: AssetKey, _ upload: UUID?, _ visit: (_ part: [UInt8]) throws -> Void) throws -> [UInt8]? {
+        let first = upload.map { Self.name(of: key, $0) }
+        if let first, let digest = try read(first, visit) { return digest }
+        for name in try names(of: key) where name != first {
+            if let digest = try read(name, visit) { return digest }
+        }
+        return nil
+    }
+
+    /// Removes all parts of a content.
+    func removeParts(of name: [UInt8]) throws {
+        while try !contents.remove(name, limit: Self.removedCount) {}
+    }
+
+    /// The name of an upload's parts.
+    static func name(of key: AssetKey, _ upload: UUID) -> [UInt8] {
+        GlobalKeys.content(ContentKeyParts(owner: key.owner, digest: key.digest, upload: upload))
     }
 
     /// Whether a content has this length, by the parts at its ends.
@@ -360,9 +374,7 @@ final class StoredContents: Sendable {
                     return false
                 }
             }
-            for name in removable {
-                while try !contents.remove(name, limit: Self.removedCount) {}
-            }
+            for name in removable { try removeParts(of: name) }
             if !removable.isEmpty {
                 try engine.transact { transaction in
                     for name in removable { try transaction.delete(name) }

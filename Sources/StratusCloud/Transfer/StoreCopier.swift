@@ -10,6 +10,11 @@
 //      says what to do, older software does not open it either.
 //   2. The mark goes last: after the entries of both sides had the same count and digest, every content had its digest,
 //      and all incarnations are new.
+//   3. The ledger of the target names a content before its first part is written, as in a store that is in use.
+//
+// Contents are files on one engine and parts in the store on another. What differs in the entries is the number of the
+// upload in the ledger. It is that of the source, or if that has files, a part of the digest: the name of a content is
+// the same in every attempt, so a resumed copy finds what it has. Both digests of entries leave it out.
 
 package import FoundationEssentials
 import StratusLayout
@@ -23,7 +28,7 @@ package struct StoreCopyReport: Hashable, Sendable {
     package var entryCount = 0
     /// The entries that were written or removed; fewer if an interrupted copy had written others.
     package var changedEntryCount = 0
-    /// The SHA-256 of all copied entries, which both sides have.
+    /// The SHA-256 of all copied entries, which both sides have. The numbers of uploads are left out.
     package var digest: [UInt8] = []
     package var contentCount = 0
     package var operationCount = 0
@@ -62,20 +67,22 @@ package struct StoreCopier {
 
     private let source: RecordEngine
     private let target: any OrderedStore
-    private let assets: (source: AssetStore, target: AssetStore)
+    private let assets: (source: AssetStore, target: (RecordEngine) -> AssetStore)
     private let draw: () -> UUID
     private let tell: (StoreCopyProgress) -> Void
     /// Copies the long-lived operations, which are kept in another way in each engine, and returns how many there are.
-    private let copyOperations: (@escaping WorkMeter.Listener) throws -> Int
+    private let copyOperations: (RecordEngine, @escaping WorkMeter.Listener) throws -> Int
     /// Entries of a page.
     private let pageEntryCount: Int
     private var report = StoreCopyReport()
 
-    /// `source` was opened for reading. Nothing else has `target` open. `draw` returns new incarnations.
+    /// `source` was opened for reading. Nothing else has `target` open. `draw` returns new incarnations. The closures
+    /// get the engine over the target: one returns its contents of assets, the other one copies operations into it.
     package init(
-        from source: RecordEngine, to target: any OrderedStore, assets: (source: AssetStore, target: AssetStore),
+        from source: RecordEngine, to target: any OrderedStore,
+        assets: (source: AssetStore, target: (RecordEngine) -> AssetStore),
         draw: @escaping () -> UUID, pageEntryCount: Int = 1_000,
-        copyOperations: @escaping (@escaping WorkMeter.Listener) throws -> Int = { _ in 0 },
+        copyOperations: @escaping (RecordEngine, @escaping WorkMeter.Listener) throws -> Int = { _, _ in 0 },
         progress: @escaping (StoreCopyProgress) -> Void = { _ in }
     ) {
         (self.source, self.target, self.assets, self.pageEntryCount) = (source, target, assets, pageEntryCount)
@@ -85,7 +92,8 @@ package struct StoreCopier {
     /// Makes the copy. With `resuming`, the target may hold an unfinished copy of the same store.
     ///
     /// Throws `invalidRequest` if the target holds something else, `corruption` if the source is damaged or the sides
-    /// differ afterwards, and the errors of both stores. The copy is unfinished then, and can be resumed.
+    /// differ afterwards, `unavailable` if a host has removed a content since, and the errors of both stores. The copy
+    /// is unfinished then, and can be resumed.
     package mutating func run(resuming: Bool = false) throws -> StoreCopyReport {
         report = StoreCopyReport()
         let sent = try source.read(.wholeStore) { reader in
@@ -100,7 +108,7 @@ package struct StoreCopier {
         let engine = try RecordEngine(store: target, options: options, incarnation: draw())
         try copyContents(into: engine)
         try verify(engine)
-        report.operationCount = try copyOperations(listener(.operations))
+        report.operationCount = try copyOperations(engine, listener(.operations))
         try engine.renewIncarnations(draw: draw, progress: listener(.incarnations))
         try engine.finishCopy()
         return report
@@ -177,11 +185,12 @@ package struct StoreCopier {
 
     private mutating func copyEntries(of store: any StoreReader, comparing: Bool) throws -> EntrySum {
         var (sum, page, position) = (EntrySum(), Page(), [UInt8]())
+        let hasContents = target.contents != nil
         try store.scan(.everything) { key, value in
             let (key, value) = ([UInt8](copying: key), [UInt8](copying: value))
             guard !Self.isLeftOut(key) else { return .next }
-            sum.add(key, value)
-            page.add(key, value)
+            try sum.add(key, value)
+            page.add(key, try LedgerForm.value(value, of: key, namingUpload: hasContents))
             guard page.entries.count >= pageEntryCount || page.byteCount >= Self.pageByteCount else { return .next }
             let next = key + [0]
             try put(page, KeyRange(from: position, upTo: next), comparing: comparing)
@@ -234,7 +243,7 @@ package struct StoreCopier {
             try reader.scan(.everything) { key, value in
                 let key = [UInt8](copying: key)
                 guard !Self.isLeftOut(key) else { return .next }
-                arrived.add(key, [UInt8](copying: value))
+                try arrived.add(key, [UInt8](copying: value))
                 if arrived.count.isMultiple(of: pageEntryCount) { tell(arrived.count, sent.count) }
                 return .next
             }
@@ -250,26 +259,74 @@ package struct StoreCopier {
     // MARK: Contents, and verification
 
     private mutating func copyContents(into engine: RecordEngine) throws {
-        var contents = AssetBackup(from: assets.source, to: assets.target)
+        let target = assets.target(engine)
+        var contents = AssetBackup(from: assets.source, to: target)
         let lost = try contents.takeNamed(in: engine, progress: listener(.contents))
-        if let key = lost.min(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
-            throw StoreError(
-                .corruption, "The content of an asset is missing in the source: 'stratus verify' names all of them.",
-                ["finding": "\(AssetFinding.missing(key))", "count": "\(lost.count)"])
-        }
+        let verifier = AssetVerifier(engine: engine, store: target)
+        if let error = try lossError(lost, verifier) ?? damageError(contents.damaged, verifier) { throw error }
         try contents.finish(with: engine)
-        let verifier = AssetVerifier(engine: engine, store: assets.target)
         let found = try verifier.verifyCounts(
             addingTo: verifier.verify(progress: listener(.contentBytes)), owner: CloudService.assetOwner)
         if let damage = found.findings.first(where: { [.missing, .damaged].contains($0.kind) }) {
-            throw StoreError(
-                .corruption, "The content of an asset is damaged: 'stratus verify' says so of the source too.",
-                ["finding": "\(damage)"])
+            throw StoreError(.corruption, Self.damageMessage, ["finding": "\(damage)"])
         }
         report.contentCount = try engine.read(.wholeStore) { reader in
             try reader.entryCount(in: GlobalKeys.keyspace(.assets))
         }
         report.findings += found.findings.map(\.description)
+    }
+
+    private static let damageMessage: StaticString =
+        "The content of an asset is damaged: 'stratus verify' says so of the source too."
+
+    /// The error for contents that the source does not have, with a record that holds one.
+    private func lossError(_ lost: Set<AssetKey>, _ verifier: AssetVerifier) throws -> StoreError? {
+        guard !lost.isEmpty else { return nil }
+        // A host may have removed contents since the snapshot, with their last records.
+        let missing = try source.read { reader in try lost.filter { try AssetLedger.entry(of: $0, in: reader) != nil } }
+        guard let key = Self.first(of: missing) else {
+            return StoreError(
+                .unavailable,
+                """
+                The source has changed while it was copied, and no longer has the content of an asset: stop its host, \
+                then resume the copy.
+                """,
+                ["count": "\(lost.count)"])
+        }
+        var fields = try fields(of: key, verifier)
+        fields["finding"] = "\(AssetFinding.missing(key))"
+        fields["count"] = "\(missing.count)"
+        return StoreError(
+            .corruption,
+            """
+            The content of an asset is missing in the source: restore it from a backup, or delete the record. 'stratus \
+            verify' names all of them.
+            """, fields)
+    }
+
+    /// The error for contents that differ from their digests, with a record that holds one.
+    private func damageError(_ damaged: Set<AssetKey>, _ verifier: AssetVerifier) throws -> StoreError? {
+        guard let key = Self.first(of: damaged) else { return nil }
+        var fields = try fields(of: key, verifier)
+        fields["finding"] = "\(AssetFinding.damaged(key))"
+        return StoreError(.corruption, Self.damageMessage, fields)
+    }
+
+    /// The same one whenever the same contents are lost.
+    private static func first(of keys: Set<AssetKey>) -> AssetKey? {
+        keys.min { $0.digest.lexicographicallyPrecedes($1.digest) }
+    }
+
+    /// A record that holds a content, and where the content should be.
+    private func fields(of key: AssetKey, _ verifier: AssetVerifier) throws -> [String: String] {
+        var fields: [String: String] = [:]
+        if assets.source.stored == nil { fields["file"] = assets.source.directory.file(of: key) }
+        if let holder = try verifier.holder(of: key, owner: CloudService.assetOwner) {
+            fields["record"] = holder.record.text
+            fields["zone"] = holder.zone.name.text
+            fields["container"] = holder.zone.database.container.text
+        }
+        return fields
     }
 
     private mutating func verify(_ engine: RecordEngine) throws {
@@ -281,15 +338,42 @@ package struct StoreCopier {
     }
 }
 
+/// The entries of the ledger in the form of each engine.
+private enum LedgerForm {
+    private static let range = GlobalKeys.keyspace(.assets)
+
+    /// The value of an entry. If it is the ledger's, it names an upload or none. Other entries have one form.
+    static func value(_ value: [UInt8], of key: [UInt8], namingUpload: Bool) throws -> [UInt8] {
+        guard range.contains(key) else { return value }
+        var entry = try AssetEntry(decoding: value.span)
+        if namingUpload {
+            entry.upload = try entry.upload ?? upload(of: GlobalKeys.readAssetKey(key.span).digest)
+        } else {
+            entry.upload = nil
+        }
+        return entry.encoded()
+    }
+
+    /// The upload of a content that was a file.
+    private static func upload(of digest: [UInt8]) throws -> UUID {
+        guard digest.count == 32 else { throw StoreError(.corruption, "The digest of a content has not 32 bytes.") }
+        let b = digest
+        return UUID(
+            uuid: (
+                b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+            ))
+    }
+}
+
 /// The number and the digest of entries in key order.
 private struct EntrySum {
     private(set) var count = 0
     private var hash = ContentDigest()
 
-    mutating func add(_ key: [UInt8], _ value: [UInt8]) {
+    mutating func add(_ key: [UInt8], _ value: [UInt8]) throws {
         count += 1
         // The lengths, so that no byte of a key can pass for one of its value.
-        for part in [key, value] {
+        for part in [key, try LedgerForm.value(value, of: key, namingUpload: false)] {
             hash.add(bytes(of: part.count))
             hash.add(part)
         }

@@ -1,5 +1,5 @@
 // The long-lived operations of a store in a directory, each in its own file (O-14). They are next to the store, not in
-// it: they belong to the client's side, and can be left behind when a store is moved.
+// it: they belong to the client's side. Backups and copies of the store have them.
 //   <operation>.operation        the operation; its name is its identifier in hexadecimal
 //   <operation>.files/<number>   the files that it uploads
 //
@@ -13,6 +13,7 @@
 
 import Foundation
 import StratusCloud
+package import StratusRecords
 import StratusStore
 
 /// Stores long-lived operations in a directory.
@@ -176,7 +177,7 @@ final class OperationFiles: LongLivedStore {
         _ source: String, to target: String, files: any AssetFiles = SystemAssetFiles(),
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> Int {
-        do {
+        try explainingCopy(of: source) {
             guard let all = try existingNames(in: source, files) else { return 0 }
             let names = all.filter { $0.hasSuffix(suffix) }
             try files.createDirectory(target)
@@ -189,10 +190,15 @@ final class OperationFiles: LongLivedStore {
             }
             try files.syncDirectory(target)
             return count
-        } catch let error as FileFailure {
+        }
+    }
+
+    /// Runs `body`, and translates a disk error for the caller of a copy.
+    private static func explainingCopy<Result>(of directory: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as FileFailure {
             throw CloudError(
                 .serviceUnavailable, "Long-lived operations cannot be copied. Fix the cause and try again.",
-                ["directory": source], cause: error.reason)
+                ["directory": directory], cause: error.reason)
         }
     }
 
@@ -220,6 +226,94 @@ final class OperationFiles: LongLivedStore {
             if error.isAbsence { return false }
             throw error
         }
+    }
+}
+
+// MARK: - Stores of another engine
+
+extension OperationFiles {
+    /// Writes the operations that a store has in itself into this directory, which has none, and returns their number.
+    /// Damaged ones stay damaged. Only reads the store, which may be open.
+    func takeAll(from forms: OperationForms) throws -> Int {
+        try Self.explainingCopy(of: directory) {
+            var count = 0
+            for id in try forms.ids() {
+                // The files first, because they exist before and after the operation itself.
+                let folder = filesDirectory(of: id)
+                for number in try forms.fileNumbers(of: id) {
+                    try keeper.makeDirectory(directory)
+                    try keeper.makeDirectory(folder)
+                    try keeper.create("\(folder)/\(number)") { file in
+                        _ = try forms.readFile(number, of: id) { try files.write(file, $0, count: $0.count) }
+                    }
+                }
+                guard let form = try forms.form(of: id) else {
+                    keeper.removeDirectory(folder)
+                    continue
+                }
+                let bytes = form.bytes.map { [UInt8]($0) } ?? []
+                try keeper.makeDirectory(directory)
+                try keeper.create(path(of: id)) { try files.write($0, bytes, count: bytes.count) }
+                count += 1
+            }
+            return count
+        }
+    }
+
+    /// Writes the operations in this directory into a store that has them in itself, in place of those there, and
+    /// returns their number. Damaged ones stay damaged.
+    func putAll(
+        into forms: OperationForms, progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> Int {
+        try Self.explainingCopy(of: directory) {
+            try forms.removeAll()
+            let all = try Self.existingNames(in: directory, files) ?? []
+            let names = all.filter { $0.hasSuffix(Self.suffix) }
+            var count = 0
+            for (index, name) in names.enumerated() {
+                // A file whose name is not one of ours is no operation: no identifier leads to it.
+                if let id = FileKeeper.id(ofName: name.dropLast(Self.suffix.count)) {
+                    try put(id, into: forms)
+                    count += 1
+                }
+                progress(index + 1, names.count)
+            }
+            return count
+        }
+    }
+
+    private func put(_ id: String, into forms: OperationForms) throws {
+        let folder = filesDirectory(of: id)
+        for name in try Self.existingNames(in: folder, files) ?? [] {
+            guard let number = Int(name), number >= 0 else { continue }
+            guard try forms.keepFile("\(folder)/\(number)", as: number, of: id, files: files) else {
+                throw FileFailure(number: FileFailure.inputOutput)
+            }
+        }
+        var bytes: [UInt8] = []
+        do throws(FileFailure) { bytes = [UInt8](try contents(of: path(of: id))) } catch {
+            // It is damaged, as it is in the directory.
+            guard error.number == FileFailure.irregular else { throw error }
+        }
+        _ = try forms.write(bytes, of: id)
+    }
+
+}
+
+extension Stratus {
+    /// Writes the long-lived operations of a store that has them in itself into a directory, as files. Returns their
+    /// number; 0, and no directory, if the store keeps them elsewhere.
+    package static func copyOperations(of engine: RecordEngine, to directory: String) throws -> Int {
+        try OperationForms(engine).map { try OperationFiles(directory: directory).takeAll(from: $0) } ?? 0
+    }
+
+    /// Writes the long-lived operations in a directory into a store that has them in itself, in place of those there.
+    /// Returns their number.
+    package static func copyOperations(
+        _ directory: String, into engine: RecordEngine, progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> Int {
+        guard let forms = OperationForms(engine) else { return 0 }
+        return try OperationFiles(directory: directory).putAll(into: forms, progress: progress)
     }
 }
 

@@ -105,7 +105,7 @@ package enum MemoryDirectories {
     private static let state = Locked(State())
 
     /// The path of a new directory for a store. The directory does not exist yet. Give the path back.
-    static func take() -> String {
+    package static func take() -> String {
         sweep()
         return state.withLock { state in
             if state.directory == nil {
@@ -119,7 +119,7 @@ package enum MemoryDirectories {
     }
 
     /// Removes a directory returned by `take`. Call it once.
-    static func giveBack(_ path: String) {
+    package static func giveBack(_ path: String) {
         try? FileManager.default.removeItem(atPath: path)
         state.withLock { state in
             state.userCount -= 1

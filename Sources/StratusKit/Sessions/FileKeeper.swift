@@ -109,6 +109,17 @@ struct FileKeeper: Sendable {
     /// A file name for any text.
     static func name(of id: String) -> String { Data(id.utf8).map { String(format: "%02x", $0) }.joined() }
 
+    /// The text with this file name; nil if no text has it.
+    static func id(ofName name: some StringProtocol) -> String? {
+        let digits = Array(name.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+        }
+        let id = String(validating: bytes, as: UTF8.self)
+        return id.flatMap { Self.name(of: $0) == name ? $0 : nil }
+    }
+
     private static func parent(of path: String) -> String {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }

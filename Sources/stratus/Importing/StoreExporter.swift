@@ -206,33 +206,34 @@ struct StoreExporter {
         let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
         if holders > 1, !written.insert(key).inserted { return }
         let name = Hex.text(asset.digest)
-        let path = service.contentPath(of: asset, owner: owner) ?? ""
+        var fields = ["digest": name, "record": record.text, "zone": zone.id.name.text]
+        fields["file"] = service.contentPath(of: asset, owner: owner)
         let damage = StoreError(
             .corruption,
-            "The content of an asset is missing or damaged: restore its file from a backup, or delete the record.",
-            ["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
-        // Do not open a pipe, which would block.
-        guard (try? Disk.facts(of: path))?.kind == .file,
-            let file = FileHandle(forReadingAtPath: path)
-        else { throw damage }
-        defer { try? file.close() }
-        var rest = asset.byteCount
-        var part = 0
-        var digest = ContentDigest()
-        repeat {
-            let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
-            guard !data.isEmpty || rest == 0 else { throw damage }
-            digest.add(data)
-            rest -= Int64(data.count)
-            // Check before writing the last part, so that no complete asset in an export is damaged.
-            guard rest > 0 || digest.finish() == asset.digest else { throw damage }
+            "The content of an asset is missing or damaged: restore it from a backup, or delete the record.", fields)
+        var (part, byteCount, pending): (Int, Int64, [UInt8]) = (0, 0, [])
+        func addPart(_ data: some Collection<UInt8>) throws {
             let line: JSONObject = [
                 "owner": owner.text, "digest": name, "byteCount": asset.byteCount, "part": part,
-                "data": data.base64EncodedString(),
+                "data": Data(data).base64EncodedString(),
             ]
             try add("asset", line)
             part += 1
-        } while rest > 0
+        }
+        let digest = try service.assets?.readContent(AssetKey(owner: owner, digest: asset.digest)) { buffer, count in
+            byteCount += Int64(count)
+            guard byteCount <= asset.byteCount else { throw damage }
+            pending += buffer[..<count]
+            var start = 0
+            while pending.count - start > Self.partByteCount {
+                try addPart(pending[start..<start + Self.partByteCount])
+                start += Self.partByteCount
+            }
+            pending.removeFirst(start)
+        }
+        // Checked before the last part is written, so that no complete asset in an export is damaged.
+        guard digest == asset.digest, byteCount == asset.byteCount else { throw damage }
+        try addPart(pending)
         counts.contents += 1
     }
 }

@@ -30,11 +30,18 @@ enum StoreServer {
             let reading = ReadingStore(store)
             let engine = try engine(on: opening.isReading ? reading : store)
             reading.seal()
+            let copies = MemoryDirectories.take()
+            let contents = contents(over: engine, copies: copies)
             var opened = OpenedStore(
-                engine: engine, files: nil, host: opening.isReading ? ReadHost(ReadStore(engine)) : nil)
+                engine: engine, files: nil,
+                host: opening.isReading ? ReadHost(ReadStore(engine, assets: contents)) : nil)
+            opened.contents = contents
             opened.notices = notices
-            // A host of verbs closes the store itself.
-            if !opening.isReading { opened.onClose = { store.close() } }
+            opened.onClose = {
+                // A host of verbs closes the store itself.
+                if !opening.isReading { store.close() }
+                MemoryDirectories.giveBack(copies)
+            }
             return opened
         } catch {
             store.close()
@@ -52,7 +59,10 @@ enum StoreServer {
         options.logger = nil
         let stratus = try Stratus.open(at: url, options: options)
         do {
-            return OpenedStore(engine: try stratus.service.engine, files: nil, host: stratus)
+            let service = try stratus.service
+            var opened = OpenedStore(engine: service.engine, files: nil, host: stratus)
+            opened.contents = service.assets
+            return opened
         } catch {
             stratus.close()
             throw error
@@ -86,11 +96,9 @@ enum StoreServer {
         }
     }
 
-    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Passes it on
-    /// with its contents of assets.
-    static func openTarget<Result>(_ url: String, _ body: (any OrderedStore, AssetStore) -> Result) throws -> Result {
-        let store = try open(url, .hosting, createsTables: true).store
-        return body(store, contents(of: store))
+    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy.
+    static func openTarget(_ url: String) throws -> any OrderedStore {
+        try open(url, .hosting, createsTables: true).store
     }
 
     private static func open(
@@ -114,9 +122,10 @@ enum StoreServer {
         return try PostgresStore.open(url: url, options: options, check: check)
     }
 
-    /// The contents of assets, which are in the store.
-    private static func contents(of store: PostgresStore) -> AssetStore {
-        LiveCopy.assets(in: "/proc/none")
+    /// The contents of assets, which are in the store. Copies for clients are in a temporary directory; without one
+    /// there can be none.
+    static func contents(over engine: RecordEngine, copies: String = "/proc/none") -> AssetStore {
+        AssetStore(directory: copies, session: UUID.drawn(), clock: SystemClock(), engine: engine)
     }
 
     private static func engine(on store: any OrderedStore) throws -> RecordEngine {

@@ -19,9 +19,6 @@ struct CopyStore: ParsableCommand {
             their assets and long-lived operations, in one moment: what is committed to FROM afterwards is not in it, \
             so stop its host first if you want to move. TO must not exist, or hold no data.
 
-            To and from a server only stores without assets and without long-lived operations can be copied yet; the \
-            verb refuses others before it writes anything.
-
             An interrupted copy is no store: every verb and host refuses it. Run the same command with --resume to \
             finish it, which writes only what is missing and takes over what FROM has changed; or remove it. At the \
             end the verb compares the number and the digest of all entries of both sides, verifies the copy, and \
@@ -31,7 +28,7 @@ struct CopyStore: ParsableCommand {
             (PGPASSFILE).
 
             --json: {"from","to","entries","changedEntries","digest","assets","operations","findings","milliseconds"}; \
-            digest is the SHA-256 of all copied entries.
+            digest is the SHA-256 of all copied entries, without the numbers by which a server stores assets.
 
             Example: stratus copy ./store postgresql://stratus@db.example.com/notes
             Example: stratus copy ./store ./other --resume
@@ -56,16 +53,17 @@ struct CopyStore: ParsableCommand {
         try checkPaths(from, to)
         // Before the snapshot: an operation that is answered meanwhile is sent again from the copy. In another order
         // it could be gone without its effect.
-        let operations = try CopiedOperations(of: from)
+        let operations = try CopiedOperations()
         defer { operations.remove() }
+        if case .directory(let path) = from { try operations.take(from: path) }
         let report = try StoreSession.with(SourceOptions(store: source, json: json), .readingAssets) { session in
-            if from.isServer || to.isServer { try operations.requireNothing(besidesEntriesOf: session.engine) }
+            if from.isServer { try operations.take(from: session.engine) }
             let target = try TargetStore.open(to)
             defer { target.store.close() }
             let progress = ProgressLine("copying", on: console)
             var copier = StoreCopier(
                 from: session.engine, to: target.store, assets: (session.assets, target.assets),
-                draw: { UUID.drawn() }, copyOperations: { try operations.put(into: to, progress: $0) },
+                draw: { UUID.drawn() }, copyOperations: { try operations.put(into: to, $0, progress: $1) },
                 progress: { told in
                     progress.update(told.part.words, told.doneCount, of: told.totalCount, told.part.unit)
                 })
@@ -127,56 +125,45 @@ private struct SourceOptions: StoreOptions {
 /// The store that gets the copy.
 private struct TargetStore {
     let store: any OrderedStore
-    let assets: AssetStore
+    /// The contents of assets of an engine over the store.
+    let assets: (RecordEngine) -> AssetStore
 
     static func open(_ address: StoreAddress) throws -> TargetStore {
         switch address {
         case .directory(let path):
-            TargetStore(store: try StoreFiles.openTarget(path), assets: LiveCopy.assets(in: path))
-        case .server(let url): try StoreServer.openTarget(url) { TargetStore(store: $0, assets: $1) }
+            TargetStore(store: try StoreFiles.openTarget(path), assets: { _ in LiveCopy.assets(in: path) })
+        case .server(let url):
+            TargetStore(store: try StoreServer.openTarget(url), assets: { StoreServer.contents(over: $0) })
         }
     }
 }
 
-/// The long-lived operations of a store in a directory, while the rest is copied.
+/// The long-lived operations of the source as files, while the rest is copied.
 private struct CopiedOperations {
-    private let scratch: StoreFiles.Scratch?
-    private let directory: String
+    private let scratch: StoreFiles.Scratch
+    private var directory: String { scratch.path + "/operations" }
 
-    /// Copies those of a directory. A server has them among its entries.
-    init(of address: StoreAddress) throws {
+    init() throws {
+        scratch = try StoreFiles.Scratch.make(in: FileManager.default.temporaryDirectory.path, for: .importing)
+    }
+
+    /// Takes those beside a store in a directory.
+    func take(from path: String) throws { _ = try Stratus.copyOperations(path + "/operations", to: directory) }
+
+    /// Takes those in a store.
+    func take(from engine: RecordEngine) throws { _ = try Stratus.copyOperations(of: engine, to: directory) }
+
+    /// Puts them into the target, in place of what an interrupted copy has left. Returns their number.
+    func put(
+        into address: StoreAddress, _ engine: RecordEngine, progress: @escaping WorkMeter.Listener
+    ) throws -> Int {
         guard case .directory(let path) = address else {
-            (scratch, directory) = (nil, "")
-            return
+            return try Stratus.copyOperations(directory, into: engine, progress: progress)
         }
-        let folder = FileManager.default.temporaryDirectory.path
-        let scratch = try StoreFiles.Scratch.make(in: folder, for: .importing)
-        (self.scratch, directory) = (scratch, scratch.path + "/operations")
-        _ = try Stratus.copyOperations(path + "/operations", to: directory)
-    }
-
-    func remove() { scratch?.remove() }
-
-    /// Throws `refused` if the store has assets or long-lived operations, whose form differs between directories and
-    /// servers.
-    func requireNothing(besidesEntriesOf engine: RecordEngine) throws {
-        let counts = try engine.read(.wholeStore) { reader in
-            try [GlobalKeyspace.assets, .operations].map { try reader.entryCount(in: GlobalKeys.keyspace($0)) }
-        }
-        let fileCount = scratch == nil ? 0 : try? FileManager.default.contentsOfDirectory(atPath: directory).count
-        let operationCount = counts[1] + (fileCount ?? 0)
-        guard counts[0] + operationCount > 0 else { return }
-        throw ToolError(
-            .refused,
-            "Assets and long-lived operations cannot be copied to or from a server yet: delete them, or keep the store "
-                + "where it is.",
-            ["assets": "\(counts[0])", "operations": "\(operationCount)"])
-    }
-
-    func put(into address: StoreAddress, progress: @escaping WorkMeter.Listener) throws -> Int {
-        guard scratch != nil, case .directory(let path) = address else { return 0 }
         return try Stratus.copyOperations(directory, to: path + "/operations", replacing: true, progress: progress)
     }
+
+    func remove() { scratch.remove() }
 }
 
 extension StoreCopyProgress.Part {

@@ -35,9 +35,11 @@ struct StoreCopierTests {
         for result in answer.saves { _ = try result.get() }
     }
 
-    private func assets(_ name: String) -> AssetStore {
+    /// The contents of a store, which are files in a directory unless the store has a place for them.
+    private func assets(_ name: String, _ engine: RecordEngine? = nil) -> AssetStore {
         AssetStore(
-            directory: "/\(name)/assets", session: UUID(), clock: town.clock, leaseSeconds: 60, files: town.files)
+            directory: "/\(name)/assets", session: UUID(), clock: town.clock, leaseSeconds: 60, files: town.files,
+            engine: engine)
     }
 
     /// A copier into a store whose asset files are in a directory.
@@ -48,7 +50,8 @@ struct StoreCopierTests {
         try makeDirectory(name)
         return StoreCopier(
             from: try RecordEngine(store: source, incarnation: UUID()), to: target,
-            assets: (try #require(town.service.assets), assets(name)), draw: UUID.init, pageEntryCount: 100,
+            assets: (try #require(town.service.assets), { [self] in assets(name, $0) }), draw: UUID.init,
+            pageEntryCount: 100,
             progress: progress)
     }
 
@@ -117,7 +120,7 @@ struct StoreCopierTests {
         try makeDirectory("again")
         var back = StoreCopier(
             from: try RecordEngine(store: wire, incarnation: UUID()), to: again,
-            assets: (assets("copy"), assets("again")), draw: UUID.init)
+            assets: (assets("copy"), { [self] in assets("again", $0) }), draw: UUID.init)
         #expect(try back.run().entryCount == there.entryCount)
         #expect(try entries(again) == entries(source))
     }
@@ -127,7 +130,7 @@ struct StoreCopierTests {
         let target = ShortSnapshotStore(MemoryStore(), endingAfter: 40)
         var copier = StoreCopier(
             from: try RecordEngine(store: ShortSnapshotStore(source, endingAfter: 40), incarnation: UUID()),
-            to: target, assets: (try #require(town.service.assets), assets("copy")), draw: UUID.init)
+            to: target, assets: (try #require(town.service.assets), { [self] in assets("copy", $0) }), draw: UUID.init)
         try makeDirectory("copy")
         _ = try copier.run()
         #expect(try entries(target.wrapped) == entries(source))
@@ -155,8 +158,8 @@ struct StoreCopierTests {
         var wasStore: Bool?
         var copier = StoreCopier(
             from: try RecordEngine(store: source, incarnation: UUID()), to: target,
-            assets: (try #require(town.service.assets), assets("copy")), draw: UUID.init,
-            copyOperations: { _ in
+            assets: (try #require(town.service.assets), { [self] in assets("copy", $0) }), draw: UUID.init,
+            copyOperations: { _, _ in
                 wasStore = (try? RecordEngine(store: target, incarnation: UUID())) != nil
                 return 7
             })
@@ -289,7 +292,7 @@ struct StoreCopierTests {
         let target = MemoryStore()
         var copier = StoreCopier(
             from: try RecordEngine(store: source, options: options, incarnation: UUID()), to: target,
-            assets: (try #require(town.service.assets), assets("copy")), draw: UUID.init)
+            assets: (try #require(town.service.assets), { [self] in assets("copy", $0) }), draw: UUID.init)
         #expect(code { _ = try copier.run() } == .olderFormat)
         #expect(target.entryCount == 0)
     }
