@@ -44,7 +44,7 @@ package final class PostgresStore: OrderedStore {
         let library = try Libpq.shared()
         let deadline = MonotonicTime.now + options.openingSeconds
         let settings = try explainingErrors(info) {
-            let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: library)
+            let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
             let settings = try ServerSettings.read(from: connection, until: deadline)
             try settings.checkVersion()
@@ -57,7 +57,7 @@ package final class PostgresStore: OrderedStore {
         let pool = ConnectionPool(
             to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library,
             jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
-        lease?.start { connection in
+        try lease?.start { connection in
             pool.closeSurplus()
             return try ReceiptDesk.removeOld(on: connection, until: .now + 1) == ReceiptDesk.removedCount
         }
@@ -74,7 +74,7 @@ package final class PostgresStore: OrderedStore {
         let library = try Libpq.shared()
         let deadline = MonotonicTime.now + openingSeconds
         return try explainingErrors(info) {
-            let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: library)
+            let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
             try ServerSettings.read(from: connection, until: deadline).checkVersion()
             return try Schema.create(on: connection, grantingTo: role, until: deadline)
@@ -164,8 +164,8 @@ package final class PostgresStore: OrderedStore {
             deadline: source.now() + source.options.wire.deadlineSeconds, isNested: false)
         var attempt = 0
         while true {
-            let session = try source.beginTransaction(lane: nil, for: caller)
             do {
+                let session = try source.beginTransaction(lane: nil, for: caller)
                 defer { session.abandon() }
                 return try session.commitRemoval()
             } catch let failure as WireFailure {

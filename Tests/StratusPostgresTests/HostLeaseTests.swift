@@ -110,6 +110,50 @@ import Testing
         }
     }
 
+    @Test("a host that does not know whether it got the lease takes it again, without waiting for itself")
+    func ownLease() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            let info = try ConnectionInfo(parsing: place.url)
+            let options = place.options { options in
+                options.random = { 7 }
+                options.leaseWaitSeconds = 0
+            }
+            let lost = try HostLease.take(info, .shared(), options)
+            let lease = try HostLease.take(info, .shared(), options)
+            defer { lease.giveBack() }
+            #expect(lease.generation == lost.generation + 1)
+        }
+    }
+
+    @Test("a host that may not end the sessions of a former one says so, and is refused")
+    func fenceOfOthers() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let dead = try place.open { $0.testHooks.holdsBeats = { true } }
+            defer { dead.close() }
+            try dead.transact { try $0.set([1], to: [1]) }
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret'")
+            defer { try? place.run("DROP OWNED BY \(role); DROP ROLE \(role)", isScript: true) }
+            _ = try PostgresStore.create(url: place.url, grantingTo: role)
+            let url = try place.url(as: role, "secret")
+            let began = MonotonicTime.now
+            let error = #expect(throws: StoreError.self) {
+                try PostgresStore.open(
+                    url: url,
+                    options: place.options { options in
+                        options.leaseWaitSeconds = 12
+                        options.testHooks.fenceSeconds = 8
+                    })
+            }
+            #expect(error?.code == .held)
+            #expect(error?.message.contains("pg_signal_backend") == true)
+            #expect((began + 40).secondsLeft > 0)
+        }
+    }
+
     @Test("a host waits for the lease as long as it may")
     func waiting() async throws {
         try await TestThreads.offPool {

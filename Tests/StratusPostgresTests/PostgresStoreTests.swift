@@ -323,7 +323,7 @@ extension PostgresTestStore {
     /// How many connections hold the fence of this place.
     static let fenceCount = """
         SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND mode = 'ShareLock'
-            AND objid = (hashtext(current_schema())::int8 & 4294967295)::oid
+            AND objid = 'stratus_host'::regclass::oid
         """
 
     /// Whether the stores of this place have no transaction and no lock of a lane, now or within a moment: what ends
@@ -332,7 +332,7 @@ extension PostgresTestStore {
         let open = """
             SELECT count(*)::text FROM pg_stat_activity AS a WHERE pid IN (SELECT pid FROM pg_locks
                 WHERE locktype = 'advisory' AND objsubid = 2
-                AND objid = (hashtext(current_schema())::int8 & 4294967295)::oid)
+                AND objid = 'stratus_host'::regclass::oid)
                 AND (state <> 'idle' OR EXISTS (SELECT 1 FROM pg_locks AS l
                     WHERE l.pid = a.pid AND locktype = 'advisory' AND objsubid = 1))
             """

@@ -1,5 +1,6 @@
 // Connections to a real server: logging in, setting up, pipelined flushes, deadlines, lost connections.
 
+import Foundation
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -214,6 +215,46 @@ import Testing
             #expect(outcomes[0].error?.state == SQLState("57014"))
             #expect(outcomes[0].error?.errorClass == .code(.unavailable))
             #expect(try connection.number("SELECT 3::int8") == 3)
+        }
+    }
+
+    @Test("a connection whose cancellation may still be on its way is not used again")
+    func lateCancellation() async throws {
+        try await TestThreads.offPool {
+            let connection = try TestServer.open(TestServer.info())
+            defer { connection.close() }
+            // It answers, although it is cancelled.
+            let sql = "DO $$ BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END $$"
+            try connection.send(text: sql, named: "sleep")
+            try connection.sync()
+            let outcomes = try connection.flush(.until(.now + 0.1))
+            #expect(outcomes[0].error == nil)
+            #expect(connection.isBroken)
+        }
+    }
+
+    @Test("a server that has no connection left is asked again until one is free")
+    func waiting() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret' CONNECTION LIMIT 1")
+            defer { try? place.run("DROP ROLE \(role)") }
+            let info = try ConnectionInfo(parsing: place.url(as: role, "secret"))
+            let first = try TestServer.open(info)
+            let library = try Libpq.shared()
+            let error = #expect(throws: ServerError.self) {
+                try PostgresConnection.openWaiting(info, as: .plain, until: .now + 0.5, library: library)
+            }
+            #expect(error?.state == SQLState("53300"))
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    try PostgresConnection.openWaiting(info, as: .plain, until: .now + 60, library: library).close()
+                } else {
+                    Thread.sleep(forTimeInterval: 0.3)
+                    first.close()
+                }
+            }
         }
     }
 

@@ -84,11 +84,11 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
             finish(.open(service))
             throw error
         }
-        backing.close(store)
         do {
             try begun.get()
-            finish(.open(try makeService(backing.reopenEmpty(progress))))
+            finish(.open(try makeService(backing.reopenEmpty(store, progress))))
         } catch {
+            backing.close(store)
             let message: StaticString =
                 "The store could not be created again: the host has to fix the cause, then recover or reopen it."
             finish(.unopened(Interruption(), message, error))

@@ -241,8 +241,8 @@ final class StoreBacking: Sendable {
     private static let reopeningPauseSeconds = 0.02
 
     /// Marks the store so that the next opening, in any process, empties it. So it is emptied completely or not at all,
-    /// however this process ends. Then close the store and call `reopenEmpty`. After an error other than
-    /// `commitUnknown` the store is unchanged.
+    /// however this process ends. Then call `reopenEmpty`. After an error other than `commitUnknown` the store is
+    /// unchanged.
     ///
     /// A database is emptied at once, in one transaction.
     func beginEmptying(_ store: any OrderedStore) throws {
@@ -250,10 +250,15 @@ final class StoreBacking: Sendable {
         try (store as? PostgresStore)?.removeEverything()
     }
 
-    /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.
-    func reopenEmpty(_ progress: WorkMeter.Listener) throws -> (store: any OrderedStore, notices: [StoreError]) {
+    /// Closes the store and opens it after `beginEmptying`. A reader in another process may have opened and emptied it
+    /// first. A store on a server stays open: another host could take its lease in between.
+    func reopenEmpty(
+        _ store: any OrderedStore, _ progress: WorkMeter.Listener
+    ) throws -> (store: any OrderedStore, notices: [StoreError]) {
         // A store without a directory has files elsewhere.
         close()
+        if store is PostgresStore { return (store, []) }
+        close(store)
         for _ in 1..<Self.reopeningAttemptCount {
             do {
                 return try open(emptying: progress)

@@ -45,8 +45,14 @@ extension ConnectionPool where Connection == PostgresConnection {
             do throws(ServerError) {
                 connection = try PostgresConnection.open(info, as: role, until: deadline, library: library)
             } catch {
-                throw OpeningFailure(
-                    error: error.storeError(["server": info.description]), isWorthRetrying: error.isWorthRetrying)
+                var shown = error.storeError(["server": info.description])
+                // A client would take an invalid request for its own.
+                if shown.code == .invalidRequest {
+                    shown = StoreError(
+                        .unavailable, "The connection to PostgreSQL is not direct any longer: see the cause.",
+                        shown.fields, cause: shown.message)
+                }
+                throw OpeningFailure(error: shown, isWorthRetrying: error.isWorthRetrying)
             }
             guard let error = refusal(connection) else { return connection }
             connection.close()

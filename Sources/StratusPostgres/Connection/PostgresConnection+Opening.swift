@@ -9,10 +9,11 @@ extension PostgresConnection {
     /// Connects to the first server of the address that takes writes, and sets the connection up. `schema` and all else
     /// that it needs are in the address.
     ///
-    /// Throws the error of the first server that answered, or of the last one.
+    /// Throws the error of the first server that answered, or of the last one if none did.
     static func open(
         _ info: ConnectionInfo, as role: ConnectionRole, until deadline: MonotonicTime, library: Libpq
     ) throws(ServerError) -> PostgresConnection {
+        var answered: ServerError?
         var last = ServerError.deadline
         for endpoint in info.endpoints {
             do throws(ServerError) {
@@ -24,10 +25,31 @@ extension PostgresConnection {
                 // Another server would refuse the role, too; and a pooler is an error of the configuration.
                 guard error.isWorthRetrying else { throw error }
                 last = error
+                if error.origin == .server, answered == nil { answered = error }
             }
         }
-        throw last
+        throw answered ?? last
     }
+
+    /// The same, and tries again while a server is there that takes no connection yet: it starts, or has too many.
+    static func openWaiting(
+        _ info: ConnectionInfo, as role: ConnectionRole, until deadline: MonotonicTime, library: Libpq
+    ) throws(ServerError) -> PostgresConnection {
+        var answer: ServerError?
+        while true {
+            do throws(ServerError) {
+                return try open(info, as: role, until: deadline, library: library)
+            } catch {
+                // The time may end within a later attempt.
+                guard error.errorClass == .wait else { throw error.origin == .deadline ? answer ?? error : error }
+                guard deadline > .now else { throw error }
+                answer = error
+            }
+            SocketWait.pause(seconds: min(openingPauseSeconds, max(0, deadline.secondsLeft)))
+        }
+    }
+
+    private static let openingPauseSeconds = 0.25
 
     /// libpq tries all servers of an address itself, but has no time-outs while it does not block.
     private static func connect(

@@ -5,8 +5,10 @@
 //   2. The socket does not block. `flush` sends and receives by turns, because client and server could otherwise wait
 //      for each other's buffers. A flush that waits for an answer is one trip, however many segments it has.
 //   3. After an error that ends the connection `isBroken` is true and nothing more is sent.
-//   4. A statement is cancelled only if its flush has a deadline. A flush with a commit has none: its caller only stops
-//      waiting, and asks another connection what happened.
+//   4. A statement is cancelled only if its flush has a deadline. A flush with the commit of a group has none: its
+//      caller only stops waiting, and asks another connection what happened.
+//   5. A cancellation that has not ended a statement may still arrive. Then the connection is not used again, because
+//      the server cancels whatever runs.
 //
 // Unsafe: the handle is created by `open`, used by the thread that has the connection, and finished once. The receiver
 // of notices gets the address of `notices`, which lives as long as the handle.
@@ -116,6 +118,7 @@ enum ConnectionRole: Sendable {
         guard !isBroken else { throw .lost("The connection was broken before.") }
         notices.clear()
         var deadlines = FlushDeadlines(limit)
+        var mayBeCancelled = false
         if pipeline.isWaiting { trips += 1 }
         while true {
             let isSending = try advance()
@@ -123,11 +126,15 @@ enum ConnectionRole: Sendable {
             if try wait(isSending: isSending, until: deadlines.next) { continue }
             switch deadlines.pass() {
             case .notice(let notice): notice()
-            case .cancel: unsafe RequestCancel.send(symbols.getCancel(handle), symbols)
+            case .cancel:
+                unsafe RequestCancel.send(symbols.getCancel(handle), symbols)
+                mayBeCancelled = true
             case .giveUp: throw broken(.deadline)
             }
         }
-        return pipeline.takeOutcomes()
+        let outcomes = pipeline.takeOutcomes()
+        if mayBeCancelled, !outcomes.contains(where: \.isCancelled) { isBroken = true }
+        return outcomes
     }
 
     /// Sends a last statement and does not wait: the next flush drops its outcome. Everything before it must have been
@@ -224,6 +231,13 @@ enum ConnectionRole: Sendable {
 
     var lastMessage: String {
         info.redacting(unsafe symbols.errorMessage(handle).map { unsafe String(cString: $0) } ?? "")
+    }
+}
+
+extension StatementOutcome<QueryResult> {
+    /// Whether the statement was cancelled by its user.
+    fileprivate var isCancelled: Bool {
+        if case .failure(let error) = self { error.state?.description == "57014" } else { false }
     }
 }
 

@@ -15,8 +15,6 @@ enum Statement: String, CaseIterable, Sendable {
     case beginWhole = "begin_whole"
     /// The host's generation and name, and the server's time in milliseconds.
     case lease
-    /// The value of a key.
-    case getOne = "get_one"
     /// The entries of several keys, in no order.
     case get
     /// The first entries of a range.
@@ -45,7 +43,6 @@ enum Statement: String, CaseIterable, Sendable {
         case .beginPage: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         case .beginWhole: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE"
         case .lease: "SELECT generation, name, pid, \(Self.now) FROM stratus_host WHERE id = 1"
-        case .getOne: "SELECT v FROM stratus_entries WHERE k = $1"
         case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[])"
         case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3"
         case .down: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k DESC LIMIT $3"
@@ -67,7 +64,7 @@ enum Statement: String, CaseIterable, Sendable {
     var parameterCount: Int {
         switch self {
         case .beginWrite, .beginPage, .beginWhole, .lease, .commit, .rollback: 0
-        case .getOne, .get, .delete, .receipt, .settle, .lock, .unlock: 1
+        case .get, .delete, .receipt, .settle, .lock, .unlock: 1
         case .put: 2
         case .up, .down: 3
         }
@@ -117,14 +114,16 @@ enum SetUp {
 
     /// Fences a writing connection: a host that takes the store over waits until no connection of the old one has it.
     static let fence = Query(
-        name: "fence", sql: "SELECT pg_advisory_lock_shared($1::int4, hashtext(current_schema()))")
+        name: "fence", sql: "SELECT pg_advisory_lock_shared($1::int4, \(fenceNumber))")
 
     /// The generation that this connection writes for. Read after the fence.
     static let generation = Query(name: "generation", sql: "SELECT generation FROM stratus_host WHERE id = 1")
 
-    /// The first number of the fence's lock; the second names the schema. Lanes use locks of one number, which are
-    /// others.
+    /// The first number of the fence's lock. Lanes use locks of one number, which are others.
     static let fenceClass: Int32 = 0x5354_5241
+
+    /// The second number, in SQL: the table's own, because roles may reach one store by different search paths.
+    static let fenceNumber = "'stratus_host'::regclass::oid::int4"
 
     /// The settings of every connection. Small tables would be scanned as a whole, and locked so; an adapted plan might
     /// be such a scan. `synchronous_commit` is the database's own.

@@ -19,6 +19,7 @@ final class PostgresContents: StoreContents {
     }
 
     func append(_ parts: [[UInt8]], from index: Int, to name: [UInt8]) throws {
+        try source.requireHosting()
         var parameters = StatementParameters()
         parameters.add(name)
         parameters.add(Int32(clamping: index))
@@ -44,11 +45,14 @@ final class PostgresContents: StoreContents {
     }
 
     func remove(_ name: [UInt8], limit: Int) throws -> Bool {
+        try source.requireHosting()
         var parameters = StatementParameters()
         parameters.add(name)
         parameters.add(Int64(clamping: limit))
         let result = try run(.remove, parameters)
-        let count = Int(result.commandTag.dropFirst("DELETE ".count)) ?? 0
+        guard let count = Int(result.commandTag.dropFirst("DELETE ".count)) else {
+            throw ServerError.misplacedAnswer("a removal without a count").storeError()
+        }
         return count < limit
     }
 

@@ -20,8 +20,6 @@ enum PollingStatus: UInt32 {
 enum ResultStatus: UInt32 {
     case command = 1
     case rows = 2
-    case badResponse = 5
-    case notice = 6
     case failure = 7
     case sync = 10
     case aborted = 11
@@ -43,7 +41,6 @@ enum ErrorField: UInt8 {
     case sqlState = 0x43  // C
     case message = 0x4D  // M
     case detail = 0x44  // D
-    case hint = 0x48  // H
     case table = 0x74  // t
     case constraint = 0x6E  // n
 }

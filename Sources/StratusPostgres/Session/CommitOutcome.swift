@@ -178,15 +178,17 @@ final class ReceiptDesk: Sendable {
     /// How many receipts are removed at most by one call.
     static let removedCount = 2_000
 
+    /// The time of the statement, because no index helps with a time that changes while it runs.
+    static let removalSQL = """
+        DELETE FROM stratus_receipts WHERE id IN (SELECT id FROM stratus_receipts
+            WHERE at < statement_timestamp() - make_interval(secs => $1::int8) LIMIT \(removedCount))
+        """
+
     /// Removes receipts that no caller can ask for any longer. Returns how many.
     static func removeOld(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> Int {
         var parameters = StatementParameters()
         parameters.add(Int64(keptSeconds))
-        try connection.send(
-            text: """
-                DELETE FROM stratus_receipts WHERE id IN (SELECT id FROM stratus_receipts
-                    WHERE at < clock_timestamp() - make_interval(secs => $1::int8) LIMIT \(removedCount))
-                """, named: "remove receipts", parameters)
+        try connection.send(text: removalSQL, named: "remove receipts", parameters)
         try connection.sync()
         switch try connection.flush(.until(deadline)).first {
         case .answer(let result): return Int(result.commandTag.dropFirst("DELETE ".count)) ?? 0

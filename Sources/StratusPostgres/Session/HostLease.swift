@@ -21,8 +21,6 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     private static let beatSeconds = 1.0
     private static let requestSeconds = 2.0
     private static let upkeepSeconds = 60.0
-    /// How long a take-over waits for sessions that it may not end: the server ends them, or their network does.
-    private static let fenceSeconds = 60.0
 
     let generation: Int64
     private let holder: [UInt8]
@@ -67,16 +65,19 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         // A slow server is no other holder.
         let openingEnd = max(end, .now + options.openingSeconds)
         let holder = options.randomIdentity()
-        var connection = try open(info, library, until: openingEnd)
+        var opened: PostgresConnection?
         var view = LeaseView()
         while true {
             let began = now
             do {
+                let connection =
+                    try opened ?? PostgresConnection.openWaiting(info, as: .plain, until: openingEnd, library: library)
+                opened = connection
                 let look = try look(on: connection)
                 // It is this host's own if the answer to an earlier attempt was lost.
                 let mayTake = view.note(look, began: began, ended: now) != .held || look.holder == holder
                 if mayTake, let generation = try replace(look, by: holder, options, on: connection) {
-                    try passFence(on: connection)
+                    try passFence(of: holder, options, on: connection)
                     return HostLease(info, library, options, connection, generation: generation, holder: holder)
                 }
                 guard end > .now else { throw held(by: look) }
@@ -84,22 +85,9 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 guard openingEnd > .now else { throw error }
                 view.noteFailure()
             }
-            pause(seconds: lookSeconds)
-            if connection.isBroken { connection = try open(info, library, until: openingEnd) }
+            if opened?.isBroken == true { opened = nil }
+            SocketWait.pause(seconds: lookSeconds)
         }
-    }
-
-    private static func open(
-        _ info: ConnectionInfo, _ library: Libpq, until end: MonotonicTime
-    ) throws(ServerError) -> PostgresConnection {
-        try PostgresConnection.open(info, as: .plain, until: end, library: library)
-    }
-
-    private static func pause(seconds: Double) {
-        let monitor = Monitor()
-        let condition = Condition()
-        let end = MonotonicTime.now + seconds
-        monitor.withLock { while condition.wait(monitor, until: end) {} }
     }
 
     private static let lookQuery = """
@@ -142,8 +130,9 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                     WHERE id = 1 AND generation = $4::int8 AND NOT EXISTS
                         (SELECT 1 FROM stratus_beats AS b WHERE b.holder = stratus_host.holder AND beat <> $5::int8)
                     RETURNING generation),
-                removed AS (DELETE FROM stratus_beats WHERE EXISTS (SELECT 1 FROM taken)),
-                first AS (INSERT INTO stratus_beats (holder, beat) SELECT $1::bytea, 0 FROM taken)
+                removed AS (DELETE FROM stratus_beats WHERE holder <> $1::bytea AND EXISTS (SELECT 1 FROM taken)),
+                first AS (INSERT INTO stratus_beats (holder, beat) SELECT $1::bytea, 0 FROM taken
+                    ON CONFLICT (holder) DO UPDATE SET beat = 0)
                 SELECT generation FROM taken
                 """, named: "take the lease", parameters)
         try connection.send(text: "COMMIT", named: "commit")
@@ -165,16 +154,23 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     }
 
     /// Ends all sessions that may still write for another host, and returns when there are none.
-    private static func passFence(on connection: PostgresConnection) throws {
-        let end = MonotonicTime.now + fenceSeconds
+    /// Meanwhile it beats, so that no third host takes the lease.
+    private static func passFence(
+        of holder: [UInt8], _ options: PostgresOptions, on connection: PostgresConnection
+    ) throws {
+        let end = MonotonicTime.now + options.testHooks.fenceSeconds
         var parameters = StatementParameters()
         parameters.add(SetUp.fenceClass)
+        var beat = StatementParameters()
+        beat.add(holder)
         while true {
+            try connection.send(text: beatSQL, named: "beat", beat)
+            try connection.sync()
             try connection.send(
                 text: """
                     SELECT pg_terminate_backend(pid) FROM pg_locks
                         WHERE locktype = 'advisory' AND classid = $1::int4::oid AND objsubid = 2 AND granted
-                            AND mode = 'ShareLock' AND objid = (hashtext(current_schema())::int8 & 4294967295)::oid
+                            AND mode = 'ShareLock' AND objid = 'stratus_host'::regclass::oid
                             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                             AND pid <> pg_backend_pid()
                     """, named: "end the sessions of another host", parameters)
@@ -182,17 +178,23 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             // The sessions need a moment to end.
             try connection.send(text: "SELECT set_config('lock_timeout', '1s', true)", named: "settings")
             try connection.send(
-                text: "SELECT pg_advisory_lock($1::int4, hashtext(current_schema()))", named: "fence", parameters)
+                text: "SELECT pg_advisory_lock($1::int4, \(SetUp.fenceNumber))", named: "fence", parameters)
             try connection.send(
-                text: "SELECT pg_advisory_unlock($1::int4, hashtext(current_schema()))", named: "fence", parameters)
+                text: "SELECT pg_advisory_unlock($1::int4, \(SetUp.fenceNumber))", named: "fence", parameters)
             try connection.sync()
             let outcomes = try connection.flush(.until(.now + requestSeconds + 1))
             // A role that may not end the sessions waits until the server does.
-            let errors = outcomes.dropFirst().compactMap { outcome -> ServerError? in
+            let errors = outcomes.dropFirst(2).compactMap { outcome -> ServerError? in
                 if case .failure(let error) = outcome { error } else { nil }
             }
             guard let error = errors.first else { return }
-            guard error.errorClass == .again, end > .now else { throw error }
+            guard error.errorClass == .again else { throw error }
+            guard end > .now else {
+                throw StoreError(
+                    .held,
+                    "Sessions of the former host still run: end them, or grant pg_signal_backend to this host's role.",
+                    cause: "\(error)")
+            }
         }
     }
 
@@ -207,7 +209,9 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     // MARK: Holding
 
     /// Starts the thread that beats, and once a minute calls `upkeep`, which returns whether there is more to do now.
-    func start(upkeep: @escaping @Sendable (PostgresConnection) throws -> Bool) {
+    ///
+    /// Throws, and gives the lease back, if the system has no thread.
+    func start(upkeep: @escaping @Sendable (PostgresConnection) throws -> Bool) throws {
         monitor.withLock { isRunning = true }
         let hasThread = BackgroundThread.start { [self] in
             beat(upkeep)
@@ -218,8 +222,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         }
         guard !hasThread else { return }
         monitor.withLock { isRunning = false }
-        options.onEvent(
-            StoreError(.unavailable, "The system has no thread for the host's lease: raise the limit of threads."))
+        giveBack()
+        throw StoreError(.unavailable, "The system has no thread for the host's lease: raise the limit of threads.")
     }
 
     /// Throws `.held` when another host has taken the store over.
@@ -262,6 +266,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         if isFirst { options.onEvent(Self.held(by: look)) }
     }
 
+    private static let beatSQL = "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea"
+
     private func beat(_ upkeep: (PostgresConnection) throws -> Bool) {
         var nextUpkeep = MonotonicTime.now + Self.upkeepSeconds
         while wait(seconds: Self.beatSeconds) {
@@ -271,15 +277,16 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 let connection = try usableConnection()
                 var parameters = StatementParameters()
                 parameters.add(holder)
-                try connection.send(
-                    text: "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea", named: "beat",
-                    parameters)
+                try connection.send(text: Self.beatSQL, named: "beat", parameters)
                 try connection.sync()
                 try connection.send(text: Self.lookQuery, named: "look at the lease")
                 let look = try Self.readLook(try connection.answers(until: .now + Self.requestSeconds)[1])
                 monitor.withLock { health.note(look, beatBegan: began) }
                 if look.generation != generation { noteLoss(to: look) }
-                if nextUpkeep <= .now, try !upkeep(connection) { nextUpkeep = .now + Self.upkeepSeconds }
+                if nextUpkeep <= .now {
+                    nextUpkeep = .now + Self.upkeepSeconds
+                    if try upkeep(connection) { nextUpkeep = .now }
+                }
             } catch {
                 // The next beat tries again. Whether writing may go on follows from the time.
             }
@@ -289,7 +296,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     private func usableConnection() throws -> PostgresConnection {
         if let connection, connection.checkIsUsable() { return connection }
         connection?.close()
-        let new = try Self.open(info, library, until: .now + Self.requestSeconds)
+        let new = try PostgresConnection.open(
+            info, as: .plain, until: .now + Self.requestSeconds, library: library)
         connection = new
         return new
     }

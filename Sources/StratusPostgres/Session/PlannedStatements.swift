@@ -20,8 +20,6 @@ struct PlannedStatements {
         keyGroups = StatementGroups.split(keys) { $0.count }
     }
 
-    var count: Int { keyGroups.count + plan.scans.count }
-
     func send(on connection: PostgresConnection) throws(ServerError) {
         for keys in keyGroups {
             var parameters = StatementParameters()

@@ -55,6 +55,8 @@ package struct PostgresTestHooks: Sendable {
     package var failsNextFetch: (@Sendable () -> Bool)?
     /// Asked before each beat of the host's lease whether it is left out, as in a process that is paused.
     package var holdsBeats: (@Sendable () -> Bool)?
+    /// How long a take-over waits for sessions that it may not end: the server ends them, or their network does.
+    package var fenceSeconds = 60.0
 
     package init() {}
 }

@@ -54,12 +54,18 @@ final class PostgresSource: WireSource {
     }
 
     func beginTransaction(lane: StoreLane?, for caller: WireCaller) throws -> PostgresWriteSession {
+        try requireHosting().checkWriting()
+        let lock = lane.map { AdvisoryLock.number(schema: info.schema, lane: $0.name) }
+        return PostgresWriteSession(self, try lend(to: caller), lock: lock)
+    }
+
+    /// Throws if the store was opened for reading only.
+    @discardableResult
+    func requireHosting() throws -> HostLease {
         guard let lease else {
             throw StoreError(.invalidRequest, "The store was opened for reading only: open it as a host.")
         }
-        try lease.checkWriting()
-        let lock = lane.map { AdvisoryLock.number(schema: info.schema, lane: $0.name) }
-        return PostgresWriteSession(self, try lend(to: caller), lock: lock)
+        return lease
     }
 
     func now() -> Double { Double(MonotonicTime.now.nanoseconds) / Double(MonotonicTime.nanosecondsPerSecond) }
@@ -79,7 +85,7 @@ final class PostgresSource: WireSource {
 
     func giveBack(_ connection: PostgresConnection) { pool.giveBack(connection) }
 
-    /// What follows from an error for the bodies that wait for the session.
+    /// Whether a session that failed with this error may be tried again.
     func failure(_ error: ServerError) -> WireFailure {
         if error.state?.description == "25P03" {
             options.onEvent(
@@ -105,9 +111,6 @@ final class ClosingSignal: @unchecked Sendable {  // because the monitor guards 
     private let monitor = Monitor()
     private let changed = Condition()
     private var end: MonotonicTime?
-
-    /// Whether the store closes, and accepted calls have no time left.
-    var isOver: Bool { monitor.withLock { hasEnded } }
 
     /// Waits. Throws `.closed` when the store closes and no time is left.
     func pause(seconds: Double) throws {

@@ -261,6 +261,10 @@ extension WireLanes {
                 outcome = attempt(&members, try source.beginWriting(lane: lane, for: leader.attempts.caller), runOwn)
             } catch let failure as WireFailure where failure.allowsAnotherRun {
                 outcome = failure
+            } catch let error as StoreError where error.code == .unavailable && !leader.attempts.areLeft {
+                // No session came in the leader's time. The others may have more.
+                finish([leader], error)
+                return passOn(members, after: .lost(error))
             } catch {
                 // No member's doing, so it would meet all others too.
                 finish(members, WireFailure(error).error)
@@ -289,13 +293,31 @@ extension WireLanes {
                 finish(members, error)
                 return free(lane)
             }
-            for member in members where !member.attempts.areLeft {
-                finish([member], WireAttempts.busy(member.attemptCount, after: failure))
-            }
-            members.removeAll { !isInGroup($0) }
-            if let next = members.first, next !== leader { return passLead(members, to: next) }
+            guard leader.attempts.areLeft else { return passOn(members, after: failure) }
+            endLate(&members, after: failure)
         }
         free(lane)
+    }
+
+    /// Ends the members whose time is over.
+    private func endLate(_ members: inout [WireMember], after failure: WireFailure) {
+        members.removeAll { !isInGroup($0) }
+        for member in members where !member.attempts.areLeft {
+            finish([member], WireAttempts.busy(member.attemptCount, after: failure))
+        }
+        members.removeAll { !isInGroup($0) }
+    }
+
+    /// Lets the next member that has time lead.
+    private func passOn(_ members: [WireMember], after failure: WireFailure) {
+        var members = members
+        let lane = members.first?.lane
+        endLate(&members, after: failure)
+        guard let next = members.first else { return free(lane) }
+        monitor.withLock {
+            next.turn = .leading(members)
+            next.turnChanged.signal()
+        }
     }
 
     /// Ends members whose transactions were not committed.
@@ -306,13 +328,6 @@ extension WireLanes {
 
     private func isInGroup(_ member: WireMember) -> Bool {
         monitor.withLock { if case .ended = member.turn { false } else { true } }
-    }
-
-    private func passLead(_ members: [WireMember], to leader: WireMember) {
-        monitor.withLock {
-            leader.turn = .leading(members)
-            leader.turnChanged.signal()
-        }
     }
 
     /// Steps 3 to 5. Removes the members that it did not run. Returns nil when the others are committed.

@@ -62,9 +62,6 @@ package final class WireStore: OrderedStore {
     package var isUnderWritePressure: Bool { false }
 
     package func close() { gate.close() }
-
-    /// Changes what the store has counted. For engines, which alone know of connections and of lost answers.
-    package func note(_ change: (inout StoreStatistics) -> Void) { ledger.note(change) }
 }
 
 /// What the store counts, and who hears of its commits.

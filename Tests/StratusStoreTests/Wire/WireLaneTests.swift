@@ -275,6 +275,38 @@ struct WireLaneTests {
         #expect(store.statistics.transactionsCommitted == 0)
     }
 
+    @Test("callers of a group whose leader has no time left go on with what time they have")
+    func leadersDeadline() throws {
+        let store = makeStore { $0.wire.deadlineSeconds = 2 }
+        let isHeld = Latch("the lane to be taken")
+        let before = store.statistics.rehearsals
+        let codes = Locked<[Int: StoreError.Code]>([:])
+        try TestThreads.run(5) { thread in
+            if thread == 0 {
+                try store.transact(lane: lane) { transaction in
+                    isHeld.open()
+                    while store.statistics.rehearsals < before + 4 { TestThreads.yield() }
+                    store.plan(TripFault(.beginning, .lost))
+                    try transaction.increment([1])
+                }
+                return
+            }
+            try isHeld.wait()
+            // The others come a second later than their leader.
+            if thread > 1 {
+                while store.statistics.rehearsals == before { TestThreads.yield() }
+                Thread.sleep(forTimeInterval: 1)
+            }
+            do {
+                _ = try store.transact(lane: lane) { try $0.increment([1]) }
+            } catch let error as StoreError {
+                codes.withLock { $0[thread] = error.code }
+            }
+        }
+        #expect(codes.value == [1: .unavailable])
+        #expect(try store.read { try $0.number([1]) } == 4)
+    }
+
     @Test("a group is never larger than a transaction may be, and callers that write much go one after another")
     func largeGroups() throws {
         let store = makeStore { $0.wire.groupByteCount = 100_000_000 }

@@ -11,6 +11,8 @@ internal import StratusLayout
 /// A failure of one trip.
 package struct TripFault: Sendable {
     package enum Point: Sendable {
+        /// The beginning of a transaction. Every kind of fault means here that no connection comes in the caller's time.
+        case beginning
         case fetch
         case commit
     }
@@ -96,6 +98,20 @@ private final class TripSource: WireSource {
         var largestCommitByteCount = 0
         /// For a planted fault.
         var laterCommits: [WrittenEntries] = []
+
+        /// The planned fault that strikes now, if one does.
+        mutating func takeFault(_ point: TripFault.Point) -> TripFault.Kind? {
+            var kind: TripFault.Kind?
+            for index in faults.indices where faults[index].point == point {
+                faults[index].occurrence -= 1
+                let strikes = faults[index].occurrence <= 0 && faults[index].repetitions > 0
+                guard strikes, kind == nil else { continue }
+                faults[index].repetitions -= 1
+                kind = faults[index].kind
+            }
+            faults.removeAll { $0.repetitions == 0 }
+            return kind
+        }
     }
 
     let memory: MemoryStore
@@ -113,7 +129,14 @@ private final class TripSource: WireSource {
         TripSession(self, writes: false)
     }
 
-    func beginWriting(lane: StoreLane?, for caller: WireCaller) -> any WireSession { TripSession(self, writes: true) }
+    func beginWriting(lane: StoreLane?, for caller: WireCaller) throws -> any WireSession {
+        if state.withLock({ $0.takeFault(.beginning) }) != nil {
+            Thread.sleep(forTimeInterval: max(0, caller.deadline - now()))
+            throw StoreError(.unavailable, "A planned fault: no connection was free.")
+        }
+        return TripSession(self, writes: true)
+    }
+
     func now() -> Double { ProcessInfo.processInfo.systemUptime }
 
     func pause(attempt: Int) {
@@ -149,16 +172,7 @@ private final class TripSource: WireSource {
                 state.commitCount += 1
                 if let interval = options.conflictInterval, state.commitCount % interval == 0 { return .conflict }
             }
-            var kind: TripFault.Kind?
-            for index in state.faults.indices where state.faults[index].point == point {
-                state.faults[index].occurrence -= 1
-                let strikes = state.faults[index].occurrence <= 0 && state.faults[index].repetitions > 0
-                guard strikes, kind == nil else { continue }
-                state.faults[index].repetitions -= 1
-                kind = state.faults[index].kind
-            }
-            state.faults.removeAll { $0.repetitions == 0 }
-            return kind
+            return state.takeFault(point)
         }
     }
 
