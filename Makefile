@@ -61,9 +61,21 @@ demo: build ## Imports a real file tree (TREE=/usr/share) and shows what the eng
 test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them), with a PostgreSQL server of their own
 	scripts/postgres run -- env $(TEST) $(FILTER_OPTION)
 
+# How many histories of each kind run on PostgreSQL: make postgres STRATUS_HISTORIES=200
+POSTGRES_HISTORIES = $(if $(filter command environment,$(firstword $(origin STRATUS_HISTORIES))),$(STRATUS_HISTORIES),20)
+# What is about PostgreSQL itself: the store, trips, one history on two engines, two hosts, verbs of the tool.
+POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|AddressTests
+# What holds on every store and runs there too.
+POSTGRES_SUITES ?= ^Stratus(Records|Cloud|Sharing|Feed)Tests[.]
+POSTGRES_RUN = scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 STRATUS_HISTORIES=$(POSTGRES_HISTORIES)
+
 .PHONY: postgres
-postgres: bootstrap ## Runs the tests of the store on PostgreSQL alone, with a server of their own
-	scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),StratusPostgresTests)'
+postgres: bootstrap ## Runs the tests of the store on PostgreSQL, of trips to it, and of one history on two engines
+	$(POSTGRES_RUN) $(TEST) --filter '$(or $(FILTER),$(POSTGRES_TESTS))'
+
+.PHONY: postgres-suites
+postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, feeds and queries on PostgreSQL
+	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres $(TEST) --filter '$(or $(FILTER),$(POSTGRES_SUITES))'
 
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift

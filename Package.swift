@@ -195,8 +195,8 @@ let package = Package(
         .testTarget(
             name: "StratusCostTests",
             dependencies: [
-                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLevelDB", "StratusStore", "StratusModel",
-                "StratusTestSupport", "stratus-test-program",
+                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLevelDB", "StratusPostgres",
+                "StratusStore", "StratusModel", "StratusTestSupport", "stratus-test-program",
             ],
             exclude: ["Golden"]),
         .testTarget(name: "TidyTests", dependencies: ["StratusTestSupport"]),

@@ -14,6 +14,7 @@ package final class PostgresStore: OrderedStore {
     private let wire: WireStore
     private let source: PostgresSource
     private let pool: ConnectionPool<PostgresConnection>
+    private let counter: TripCounter
     /// The address without secrets.
     package let address: String
     /// What makes two addresses the same store.
@@ -21,9 +22,10 @@ package final class PostgresStore: OrderedStore {
 
     private init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        check: FormatCheck?, lease: HostLease?, library: Libpq
+        counter: TripCounter, check: FormatCheck?, lease: HostLease?, library: Libpq
     ) {
         self.pool = pool
+        self.counter = counter
         let source = PostgresSource(info, pool, options, check: check, lease: lease, library: library)
         self.source = source
         wire = WireStore(source, contents: PostgresContents(pool, source), options: options.wire)
@@ -54,14 +56,16 @@ package final class PostgresStore: OrderedStore {
         let lease =
             try options.use == .hosting
             ? explainingErrors(info) { try HostLease.take(info, library, options) } : nil
+        let counter = TripCounter()
         let pool = ConnectionPool(
-            to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library,
+            to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library, counter: counter,
             jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
         try lease?.start { connection in
             pool.closeSurplus()
             return try ReceiptDesk.removeOld(on: connection, until: .now + 1) == ReceiptDesk.removedCount
         }
-        let store = PostgresStore(info, pool, options, check: check, lease: lease, library: library)
+        let store = PostgresStore(
+            info, pool, options, counter: counter, check: check, lease: lease, library: library)
         return (store, settings.warnings(connectionCount: options.pool.connectionCount))
     }
 
@@ -146,6 +150,10 @@ package final class PostgresStore: OrderedStore {
         statistics.connectionsOpened += source.connectionsOpened
         return statistics
     }
+
+    /// The flushes of its connections that waited for an answer, as the connections counted them: everything that was
+    /// sent is in them, and `statistics.trips` should be the same number.
+    package var waitedFlushes: Int { counter.count }
 
     /// Why the store answers nothing until it is opened again: another host has taken it over. Nil while it answers.
     package var failure: StoreError? {

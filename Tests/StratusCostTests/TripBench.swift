@@ -1,15 +1,20 @@
-// A server at the other end of a wire, with a person and their guest, whose trips are counted request by request.
+// A server whose store is at the other end of a wire, or on PostgreSQL, with a person and their guest, whose trips are
+// counted request by request.
 
 import Foundation
 import StratusCloud
 import StratusModel
+import StratusPostgres
 import StratusRecords
 import StratusStore
 import StratusTestSupport
 
 /// What a request took.
 struct TripCount {
+    /// Flushes of connections that waited for an answer, where there are connections.
     var trips: Int
+    /// The same as the store's statistics have it.
+    var countedTrips: Int
     var cost: StoreCost
     /// One line for each trip.
     var log: String
@@ -25,6 +30,19 @@ private final class SharedMemoryStore: StoreWrapper {
 
 /// A server over a store whose caches only guess.
 final class TripBench {
+    /// What the server's store is.
+    enum Kind: CaseIterable {
+        /// A store in memory at the other end of a wire.
+        case wire
+        /// A store on the test server. Taking the lane's lock, BEGIN, the receipt and COMMIT are in its trips.
+        case postgres
+        /// A store in memory that gains nothing from announced reads.
+        case memory
+
+        /// The kinds with trips that can be tested.
+        static var tested: [Kind] { PostgresTestStore.isServerThere ? [.wire, .postgres] : [.wire] }
+    }
+
     static let container: ContainerName = "iCloud.com.example.trips"
     static let notes = ZoneAddress(zoneName: "Notes")
 
@@ -34,11 +52,17 @@ final class TripBench {
     let guest: StoredAccount
     private let identifiers = TripIdentifiers()
     private let directory: URL
+    /// Where the store is, on a server.
+    private let place: PostgresTestStore?
 
-    /// Over a wire, or over the same kind of store without one.
-    init(overWire: Bool = true) throws {
-        let memory = MemoryStore()
-        store = overWire ? TripStore(memory) : SharedMemoryStore(memory)
+    init(_ kind: Kind) throws {
+        switch kind {
+        case .wire: (place, store) = (nil, TripStore(MemoryStore()))
+        case .memory: (place, store) = (nil, SharedMemoryStore(MemoryStore()))
+        case .postgres:
+            let place = try PostgresTestStore()
+            (self.place, store) = (place, try place.open(checksFormat: true))
+        }
         directory = FileManager.default.temporaryDirectory
             .appending(path: "stratus-trips-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -51,7 +75,10 @@ final class TripBench {
         _ = try service.modifyZones(zones, as: caller(owner), in: .private).saves[0].get()
     }
 
-    deinit { try? FileManager.default.removeItem(at: directory) }
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(at: directory)
+    }
 
     private static func makeService(
         _ store: any OrderedStore, _ identifiers: TripIdentifiers, _ directory: URL
@@ -82,11 +109,14 @@ final class TripBench {
     /// The trips of one request.
     func count(_ request: () throws -> Void) throws -> TripCount {
         _ = (store as? TripStore)?.takeLog()
+        let flushes = (store as? PostgresStore)?.waitedFlushes ?? 0
         let before = store.statistics
         try request()
         let after = store.statistics
+        let counted = after.trips - before.trips
         return TripCount(
-            trips: after.trips - before.trips, cost: after.cost - before.cost,
+            trips: (store as? PostgresStore).map { $0.waitedFlushes - flushes } ?? counted, countedTrips: counted,
+            cost: after.cost - before.cost,
             log: (store as? TripStore)?.takeLog().joined(separator: "\n") ?? "")
     }
 

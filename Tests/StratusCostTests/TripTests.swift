@@ -1,7 +1,9 @@
 // The trips of each request over a wire, exactly, where caches only guess. `warm` is a host that has met the records
 // before, `cold` one that has just started. A failing test prints what each trip asked for.
 //
-// Commits count as a trip; so does each snapshot's first read.
+// Commits count as a trip; so does each snapshot's first read. On PostgreSQL a trip is a flush of a connection that
+// waited for an answer, whatever was in it: the lock of the lane, BEGIN, the receipt and COMMIT too. The counts there
+// are those of the store at the other end of a wire.
 
 import Foundation
 import StratusCloud
@@ -24,10 +26,10 @@ struct TripTests {
     /// The trips of a request: the second time on one host, and the first time on another. With `isCountedAlike`, its
     /// counted reads and writes must be those of a store that gains nothing from announced reads.
     private func trips(
-        of request: Request, isCountedAlike: Bool = true
+        of request: Request, on kind: TripBench.Kind, isCountedAlike: Bool = true
     ) async throws -> (warm: TripCount, cold: TripCount) {
         try await TestThreads.offPool {
-            let (bench, plain) = (try TripBench(), try TripBench(overWire: false))
+            let (bench, plain) = (try TripBench(kind), try TripBench(.memory))
             for bench in isCountedAlike ? [bench, plain] : [bench] {
                 try request.prepare(bench)
                 try request.run(bench, "first")
@@ -49,53 +51,58 @@ struct TripTests {
     ) {
         #expect(count.warm.trips == warm, "\n\(count.warm.log)", sourceLocation: sourceLocation)
         #expect(count.cold.trips == cold, "\n\(count.cold.log)", sourceLocation: sourceLocation)
+        for one in [count.warm, count.cold] {
+            #expect(one.countedTrips == one.trips, "the statistics count others", sourceLocation: sourceLocation)
+        }
     }
 
     // MARK: Writing
 
-    @Test("saving a record takes a trip to read and one to commit")
-    func saveOne() async throws {
+    @Test("saving a record takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
+    func saveOne(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify([TripBench.note(name, below: "c5")])
         }
-        Self.expect(try await trips(of: request), warm: 2, cold: 10)
+        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 10)
     }
 
-    @Test("changing a record takes a trip to read and one to commit")
-    func changeOne() async throws {
+    @Test("changing a record takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
+    func changeOne(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify([TripBench.note("c5", text: name)])
         }
-        Self.expect(try await trips(of: request), warm: 2, cold: 6)
+        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 6)
     }
 
-    @Test("saving 400 records takes no more trips than saving one")
-    func saveMany() async throws {
+    @Test("saving 400 records takes no more trips than saving one", arguments: TripBench.Kind.tested)
+    func saveMany(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify((0..<400).map { TripBench.note("\(name) \($0)", below: "c5") })
         }
-        Self.expect(try await trips(of: request), warm: 2, cold: 10)
+        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 10)
     }
 
-    @Test("moving a record takes a trip more, for what its old place has")
-    func move() async throws {
+    @Test("moving a record takes a trip more, for what its old place has", arguments: TripBench.Kind.tested)
+    func move(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
             try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
         } run: { bench, name in
             try bench.modify([TripBench.note(name, below: "c2")])
         }
-        Self.expect(try await trips(of: request), warm: 3, cold: 8)
+        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 8)
     }
 
-    @Test("deleting a record with 263 others that go with it takes a trip for each of three levels and one to commit")
-    func cascade() async throws {
+    @Test(
+        "deleting a record with 263 others that go with it takes a trip for each of three levels and one to commit",
+        arguments: TripBench.Kind.tested)
+    func cascade(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             for name in Self.runNames {
                 let middle = (0..<8).map { TripBench.note("\(name) \($0)", ownedBy: name) }
@@ -105,11 +112,11 @@ struct TripTests {
         } run: { bench, name in
             try bench.modify(deleting: [TripBench.address(name)])
         }
-        Self.expect(try await trips(of: request), warm: 4, cold: 7)
+        Self.expect(try await trips(of: request, on: kind), warm: 4, cold: 7)
     }
 
-    @Test("a guest's save takes a trip to read and one to commit")
-    func guestsSave() async throws {
+    @Test("a guest's save takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
+    func guestsSave(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveTree(depth: 3, width: 2)
             try bench.share("t")
@@ -117,11 +124,13 @@ struct TripTests {
             let note = TripBench.note(name, below: "t 0 0 0", in: bench.sharedNotes)
             try bench.modify([note], by: bench.guest)
         }
-        Self.expect(try await trips(of: request), warm: 2, cold: 9)
+        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 9)
     }
 
-    @Test("a save with a file takes a trip more, which looks at the records before the file is stored")
-    func saveWithFile() async throws {
+    @Test(
+        "a save with a file takes a trip more, which looks at the records before the file is stored",
+        arguments: TripBench.Kind.tested)
+    func saveWithFile(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
         } run: { bench, name in
@@ -130,46 +139,52 @@ struct TripTests {
             note.changedKeys.insert("file")
             try bench.modify([note])
         }
-        Self.expect(try await trips(of: request), warm: 3, cold: 11)
+        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 11)
     }
 
-    @Test("sharing a folder takes a trip to read, one for the people and URLs, and one to commit")
-    func share() async throws {
+    @Test(
+        "sharing a folder takes a trip to read, one for the people and URLs, and one to commit",
+        arguments: TripBench.Kind.tested)
+    func share(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(6)
             try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
         } run: { bench, name in
             try bench.modify(bench.sharing(name))
         }
-        Self.expect(try await trips(of: request), warm: 3, cold: 19)
+        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 19)
     }
 
     // MARK: Reading
 
-    @Test("fetching 100 records takes one trip")
-    func fetch() async throws {
+    @Test("fetching 100 records takes one trip", arguments: TripBench.Kind.tested)
+    func fetch(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.modify((0..<100).map { TripBench.note("n\($0)") })
         } run: { bench, _ in
             try bench.fetch((0..<100).map { "n\($0)" })
         }
-        Self.expect(try await trips(of: request), warm: 1, cold: 4)
+        Self.expect(try await trips(of: request, on: kind), warm: 1, cold: 4)
     }
 
-    @Test("a page of the owner's feed takes a trip for the changes and one for the records")
-    func ownersPage() async throws {
+    @Test(
+        "a page of the owner's feed takes a trip for the changes and one for the records",
+        arguments: TripBench.Kind.tested)
+    func ownersPage(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)") })
         } run: { bench, _ in
             try bench.page()
         }
-        Self.expect(try await trips(of: request), warm: 2, cold: 5)
+        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 5)
     }
 
-    @Test("a page of the owner's feed with deletions takes no more trips, and one without changes takes one")
-    func ownersRest() async throws {
+    @Test(
+        "a page of the owner's feed with deletions takes no more trips, and one without changes takes one",
+        arguments: TripBench.Kind.tested)
+    func ownersRest(on kind: TripBench.Kind) async throws {
         try await TestThreads.offPool {
-            let bench = try TripBench()
+            let bench = try TripBench(kind)
             try bench.modify((0..<100).map { TripBench.note("n\($0)") })
             let token = try bench.page().token
             let nothing = try bench.count { try bench.page(after: token) }
@@ -181,18 +196,20 @@ struct TripTests {
         }
     }
 
-    @Test("a page of a query takes a trip for the zone, one for the index and one for the records")
-    func query() async throws {
+    @Test(
+        "a page of a query takes a trip for the zone, one for the index and one for the records",
+        arguments: TripBench.Kind.tested)
+    func query(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
         } run: { bench, _ in
             try bench.query(sorts: [QuerySort(key: "text")])
         }
-        Self.expect(try await trips(of: request), warm: 3, cold: 6)
+        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 6)
     }
 
-    @Test("a page of a query with a choice of indexes counts them in one trip")
-    func queryWithChoice() async throws {
+    @Test("a page of a query with a choice of indexes counts them in one trip", arguments: TripBench.Kind.tested)
+    func queryWithChoice(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
         } run: { bench, _ in
@@ -200,11 +217,11 @@ struct TripTests {
                 filters: [QueryFilter(key: "text", comparator: .greaterThan, operand: .string("1100"))],
                 sorts: [QuerySort(key: "text", isAscending: false)])
         }
-        Self.expect(try await trips(of: request), warm: 4, cold: 7)
+        Self.expect(try await trips(of: request, on: kind), warm: 4, cold: 7)
     }
 
-    @Test("a known chain of 5,000 ancestors is two trips after that for the zone")
-    func chain() async throws {
+    @Test("a known chain of 5,000 ancestors is two trips after that for the zone", arguments: TripBench.Kind.tested)
+    func chain(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveChain(5_000)
         } run: { bench, _ in
@@ -212,12 +229,14 @@ struct TripTests {
             let ancestors = try bench.service.engine.read { try $0.existingZone(zone).ancestors(of: "c4999") }
             #expect(ancestors?.count == 4_999)
         }
-        let (warm, _) = try await trips(of: request)
+        let (warm, _) = try await trips(of: request, on: kind)
         #expect(warm.trips == 3)
     }
 
-    @Test("a page of a guest's feed takes a trip for each level of the tree, and at most six more")
-    func guestsPage() async throws {
+    @Test(
+        "a page of a guest's feed takes a trip for each level of the tree, and at most six more",
+        arguments: TripBench.Kind.tested)
+    func guestsPage(on kind: TripBench.Kind) async throws {
         let request = Request { bench in
             try bench.saveTree(depth: 5, width: 3)
             try bench.share("t")
@@ -225,15 +244,15 @@ struct TripTests {
             let changed = try bench.page(limit: 150, byGuest: true).changed
             #expect(changed.count == 150)
         }
-        let count = try await trips(of: request, isCountedAlike: false)
+        let count = try await trips(of: request, on: kind, isCountedAlike: false)
         #expect(count.warm.trips <= 5 + 6)
         Self.expect(count, warm: 9, cold: 13)
     }
 
-    @Test("the next page of a guest's feed takes no more trips than the first one")
-    func guestsNextPage() async throws {
+    @Test("the next page of a guest's feed takes no more trips than the first one", arguments: TripBench.Kind.tested)
+    func guestsNextPage(on kind: TripBench.Kind) async throws {
         try await TestThreads.offPool {
-            let bench = try TripBench()
+            let bench = try TripBench(kind)
             try bench.saveTree(depth: 5, width: 3)
             try bench.share("t")
             let token = try bench.page(limit: 150, byGuest: true).token
@@ -245,10 +264,10 @@ struct TripTests {
         }
     }
 
-    @Test("a page of a zone that is shared as a whole takes few trips")
-    func wholeZone() async throws {
+    @Test("a page of a zone that is shared as a whole takes few trips", arguments: TripBench.Kind.tested)
+    func wholeZone(on kind: TripBench.Kind) async throws {
         try await TestThreads.offPool {
-            let bench = try TripBench()
+            let bench = try TripBench(kind)
             try bench.saveTree(depth: 5, width: 3)
             try bench.share(nil)
             let page = try bench.count {
@@ -259,10 +278,12 @@ struct TripTests {
         }
     }
 
-    @Test("a page of a guest's feed with changes takes a trip for the changes and one for the records")
-    func guestsChanges() async throws {
+    @Test(
+        "a page of a guest's feed with changes takes a trip for the changes and one for the records",
+        arguments: TripBench.Kind.tested)
+    func guestsChanges(on kind: TripBench.Kind) async throws {
         try await TestThreads.offPool {
-            let bench = try TripBench()
+            let bench = try TripBench(kind)
             try bench.saveTree(depth: 5, width: 3)
             try bench.share("t")
             let token = try bench.page(limit: 1_000, byGuest: true).token

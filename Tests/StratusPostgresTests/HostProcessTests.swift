@@ -12,7 +12,7 @@ import Testing
     func killed() async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
-            let child = try CountingHost(place.url)
+            let child = try CountingHost("server", place.url)
             let seen = child.waitForNumber(20)
             child.send(SIGKILL)
             let began = MonotonicTime.now
@@ -31,7 +31,7 @@ import Testing
         try await TestThreads.offPool {
             for _ in 0..<2 {
                 let place = try PostgresTestStore()
-                let child = try CountingHost(place.url)
+                let child = try CountingHost("server", place.url)
                 _ = child.waitForNumber(20)
                 child.send(SIGSTOP)
                 let store = try place.open { $0.leaseWaitSeconds = 20 }
@@ -44,38 +44,5 @@ import Testing
                 #expect(try store.number([1]) == number)
             }
         }
-    }
-}
-
-/// The process of a host that counts.
-private final class CountingHost {
-    private let process: ChildProcess
-    private let output = Pipe()
-
-    init(_ url: String) throws {
-        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("stratus-test-program")
-        process = try ChildProcess(program.path, ["server", url], output: .file(output.fileHandleForWriting))
-        try output.fileHandleForWriting.close()
-    }
-
-    func send(_ signal: Int32) { _ = kill(process.processID, signal) }
-
-    /// Waits until the host has printed this number or a later one; returns the last one.
-    func waitForNumber(_ number: Int) -> Int {
-        var text = ""
-        while true {
-            let data = output.fileHandleForReading.availableData
-            text += String(decoding: data, as: UTF8.self)
-            let last = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1).last.flatMap { Int($0) } ?? 0
-            if last >= number || data.isEmpty { return last }
-        }
-    }
-
-    /// Waits for the end of the host, and returns the rest of its lines.
-    func finish() -> [String] {
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.wait()
-        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

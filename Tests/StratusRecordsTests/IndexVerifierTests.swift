@@ -38,7 +38,7 @@ struct IndexVerifierTests {
     func failedReads(error: StoreError) throws {
         let sample = try SampleZone.filled()
         let report = try FaultSweep.run(
-            [.read, .scanStep], makeStore: { sample.store.reopened() }, error: { _ in error }
+            [.read, .scanStep], makeStore: { try sample.copied() }, error: { _ in error }
         ) {
             _ = try RecordEngine(store: $0, incarnation: UUID()).verify()
         } verify: { _, fault, thrown in

@@ -24,7 +24,7 @@ struct RebuildInterruptionTests {
 
     @Test("a rebuild that ends at any of its commits leaves a zone that refuses requests until it is rebuilt")
     func everyCommit() throws {
-        let counting = FaultInjectingStore(sample.store.reopened())
+        let counting = FaultInjectingStore(try sample.copied())
         try engine(on: counting).rebuild(sample.id, incarnation: UUID())
         let count = counting.count(of: .commitApplied)
         #expect(count > 15)
@@ -38,7 +38,7 @@ struct RebuildInterruptionTests {
     }
 
     private func interrupt(_ fault: Fault, isWhole: Bool) throws {
-        let bare = sample.store.reopened()
+        let bare = try sample.copied()
         let store = FaultInjectingStore(bare)
         let first = try engine(on: store)
         store.arm(fault)
@@ -80,7 +80,7 @@ struct RebuildInterruptionTests {
 
     /// A store in which a rebuild was interrupted half way.
     private func interruptedStore() throws -> MemoryStore {
-        let bare = sample.store.reopened()
+        let bare = try sample.copied()
         let store = FaultInjectingStore(bare)
         let engine = try engine(on: store)
         store.arm(Fault(.commitNotApplied, at: 12, FaultSweep.defaultError(at: .commitNotApplied)))

@@ -1,4 +1,4 @@
-// The engine's answers to single requests, on the in-memory store.
+// The engine's answers to single requests, in memory or on the chosen store.
 
 import FoundationEssentials
 import StratusLayout
@@ -15,7 +15,7 @@ struct RecordEngineTests {
     private static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 1000), user: "alice")
 
     init() throws {
-        engine = try RecordEngine(store: MemoryStore(), incarnation: UUID())
+        engine = try RecordEngine(store: TestStores.make(), incarnation: UUID())
         let database = DatabaseID(container: "c", owner: "alice", scope: .private)
         zone = ZoneID(database: database, name: "files")
         try engine.transact { [zone] in try $0.createZone(zone, Self.birth()) }

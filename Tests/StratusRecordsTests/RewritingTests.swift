@@ -5,6 +5,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("Rewriting a record")
@@ -14,7 +15,7 @@ struct RewritingTests {
     private let zone: ZoneID
 
     init() throws {
-        engine = try RecordEngine(store: MemoryStore(), incarnation: UUID())
+        engine = try RecordEngine(store: TestStores.make(), incarnation: UUID())
         zone = ZoneID(database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "files")
         let birth = ZoneBirth(
             identity: UUID(), incarnation: UUID(), stamp: Self.stamp, databaseIdentity: UUID())

@@ -5,17 +5,18 @@ import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
+import StratusTestSupport
 
-/// An engine on the in-memory store with one zone of sample records.
+/// An engine with one zone of sample records, in memory or on the chosen store.
 struct SampleZone {
-    let store: MemoryStore
+    let store: any OrderedStore
     let engine: RecordEngine
     let id: ZoneID
 
     static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 1000), user: "alice")
 
     init(cacheByteCount: Int = 1 << 20, depthLimit: Int = 10_000) throws {
-        store = MemoryStore()
+        store = try TestStores.make()
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = cacheByteCount
         options.limits.hierarchyDepth = depthLimit
@@ -47,6 +48,20 @@ struct SampleZone {
     func apply(_ mutations: RecordMutation...) throws -> MutationPlan {
         let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
         return try engine.transact { [id] in try $0.apply(request, in: id) }
+    }
+
+    /// What the store has, in a store in memory: for tests that make each of its operations fail.
+    func copied() throws -> MemoryStore {
+        let copy = MemoryStore()
+        try store.read { reader in
+            try copy.transact { writer in
+                try reader.scan(.everything) { key, value in
+                    try writer.set([UInt8](copying: key), to: [UInt8](copying: value))
+                    return .next
+                }
+            }
+        }
+        return copy
     }
 
     /// The keys of the zone, in order.

@@ -18,7 +18,7 @@ struct ZonePurgerTests {
     init() throws {
         let sample = try SampleZone.filled()
         try sample.engine.transact { _ = try $0.deleteZone(sample.id) }
-        store = FaultInjectingStore(sample.store.reopened())
+        store = FaultInjectingStore(try sample.copied())
         var options = RecordEngineOptions()
         options.limits.purgeBatchCount = 4
         options.limits.purgePauseCount = Self.pauseLimit

@@ -34,10 +34,11 @@ protocol PooledConnection: AnyObject, Sendable {
 extension PostgresConnection: PooledConnection {}
 
 extension ConnectionPool where Connection == PostgresConnection {
-    /// A pool of connections to an address. A connection for which `refusal` has an error is closed.
+    /// A pool of connections to an address, which `counter` counts together. A connection for which `refusal` has an
+    /// error is closed.
     convenience init(
         to info: ConnectionInfo, as role: ConnectionRole, limits: PoolLimits, library: Libpq,
-        jitter: @escaping @Sendable () -> Double,
+        counter: TripCounter? = nil, jitter: @escaping @Sendable () -> Double,
         refusal: @escaping @Sendable (PostgresConnection) -> StoreError? = { _ in nil }
     ) {
         self.init(limits: limits, jitter: jitter) { deadline throws(OpeningFailure) in
@@ -54,7 +55,11 @@ extension ConnectionPool where Connection == PostgresConnection {
                 }
                 throw OpeningFailure(error: shown, isWorthRetrying: error.isWorthRetrying)
             }
-            guard let error = refusal(connection) else { return connection }
+            guard let error = refusal(connection) else {
+                // Its set-up is not counted: a request rarely meets it.
+                connection.counter = counter
+                return connection
+            }
             connection.close()
             throw OpeningFailure(error: error, isWorthRetrying: false)
         }

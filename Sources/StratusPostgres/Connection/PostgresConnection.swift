@@ -39,6 +39,8 @@ enum ConnectionRole: Sendable {
     private(set) var isBroken = false
     /// Flushes that waited for an answer.
     private(set) var trips = 0
+    /// Counts them together with those of other connections; nil if nothing does.
+    var counter: TripCounter?
     /// The generation of the host's lease when a writer's connection was opened; nil if there was none.
     var generation: Int64?
     /// The server's version, such as 150007.
@@ -119,7 +121,10 @@ enum ConnectionRole: Sendable {
         notices.clear()
         var deadlines = FlushDeadlines(limit)
         var mayBeCancelled = false
-        if pipeline.isWaiting { trips += 1 }
+        if pipeline.isWaiting {
+            trips += 1
+            counter?.note()
+        }
         while true {
             let isSending = try advance()
             guard pipeline.isWaiting else { break }
@@ -239,6 +244,14 @@ extension StatementOutcome<QueryResult> {
     fileprivate var isCancelled: Bool {
         if case .failure(let error) = self { error.state?.description == "57014" } else { false }
     }
+}
+
+/// Counts the flushes of several connections that waited for an answer.
+final class TripCounter: Sendable {
+    private let state = Locked(0)
+
+    var count: Int { state.value }
+    func note() { state.withLock { $0 += 1 } }
 }
 
 /// Collects the notices of a connection.

@@ -1,9 +1,9 @@
-// A server on a real LevelDB directory that can be closed and reopened, with a controlled clock and identifiers.
+// A server on a real LevelDB directory, or on the chosen store, that can be closed and reopened, with a controlled
+// clock and identifiers.
 
 import Foundation
 import StratusCloud
 import StratusLayout
-import StratusLevelDB
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -56,7 +56,7 @@ final class AccountBench: Sendable {
     let faults = AccountTestFaults()
     let events = Locked<[CloudEvent]>([])
     let options: CloudOptions
-    private let isInMemory: Bool
+    private let place: Locked<any HistoryPlace>
     private let opened: Locked<(store: any OrderedStore, service: CloudService)?>
 
     /// `isInMemory` is for scenarios that are run many times over.
@@ -65,25 +65,26 @@ final class AccountBench: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         identifiers = AccountTestIdentifiers(seed: seed)
         self.options = options
-        self.isInMemory = isInMemory
+        let path = directory.appendingPathComponent("store")
+        place = Locked(
+            try TestStores.makePlace {
+                if isInMemory { return MemoryHistoryPlace() }
+                return try LevelDBHistoryPlace(at: path)
+            })
         opened = Locked(nil)
         try reopen()
     }
 
     deinit {
         opened.value?.store.close()
+        place.withLock { $0.remove() }
         try? FileManager.default.removeItem(at: directory)
     }
 
     /// Closes the store, if it is open, and reopens it.
     func reopen() throws {
-        let store: any OrderedStore
-        if isInMemory {
-            store = (opened.value?.store as? MemoryStore)?.reopened() ?? MemoryStore()
-        } else {
-            opened.value?.store.close()
-            store = try LevelDBStore.open(at: directory.appendingPathComponent("store").path)
-        }
+        opened.value?.store.close()
+        let store = try place.withLock { try $0.open() }
         let service = try Self.service(over: store, self)
         opened.withLock { $0 = (store, service) }
     }

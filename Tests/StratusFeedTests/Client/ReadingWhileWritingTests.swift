@@ -3,6 +3,7 @@
 
 import StratusKit
 import StratusSharingSupport
+import StratusTestSupport
 import Testing
 
 @Suite("Reading while others write")
@@ -13,7 +14,7 @@ struct ReadingWhileWritingTests {
         anything hidden from them
         """, arguments: [(1, false), (2, false), (3, false), (4, true)] as [(UInt64, Bool)])
     func racing(seed: UInt64, isOnLevelDB: Bool) async throws {
-        let directory = isOnLevelDB ? ScratchDirectory() : nil
+        let directory = isOnLevelDB && TestStores.chosen == nil ? ScratchDirectory() : nil
         let race = try await Race(seed: seed, in: directory?.url)
         let readings = try await race.run()
         for reading in readings {
@@ -31,7 +32,7 @@ struct ReadingWhileWritingTests {
         #expect(readings.count == Race.readerCount)
         #expect(readings.contains { $0.resumptionCount > 0 }, "seed \(seed)")
         #expect(readings.contains { $0.pages.contains { !$0.deleted.isEmpty } }, "seed \(seed)")
-        if isOnLevelDB { await race.tree.town.close() }
+        if directory != nil { await race.tree.town.close() }
         withExtendedLifetime(directory) {}
     }
 }

@@ -20,10 +20,25 @@ struct FeedPage: Sendable {
     var isMoreComing = false
 }
 
+extension FeedPage: CustomStringConvertible {
+    var description: String {
+        let changed = changed.sorted { $0.key < $1.key }.map { "\($0) \($1.text) \($1.tag ?? "")" }
+        let deleted = deleted.sorted { $0.key < $1.key }.map { "\($0) was \($1)" }
+        return "[\((changed + deleted).joined(separator: ", "))\(isMoreComing ? ", …" : "")]"
+    }
+}
+
 /// The answer to a reader: pages, of which all but the last say that there are more, or a refusal.
-enum FeedAnswer: Sendable {
+enum FeedAnswer: Sendable, CustomStringConvertible {
     case pages([FeedPage])
     case refused(Outcome)
+
+    var description: String {
+        switch self {
+        case .pages(let pages): pages.map(\.description).joined()
+        case .refused(let outcome): "\(outcome)"
+        }
+    }
 }
 
 /// Where a history and the oracle parted.

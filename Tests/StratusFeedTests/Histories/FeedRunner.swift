@@ -4,6 +4,20 @@
 import Foundation
 import StratusKit
 import StratusSharingSupport
+import StratusTestSupport
+
+/// What a history answered and what it left.
+struct FeedRun {
+    var transcript: [String]
+    var entries: NamedEntries
+
+    /// What is not the same in both, the first answer or the first entry; nil if all is.
+    func difference(to other: FeedRun) -> String? {
+        guard transcript != other.transcript else { return entries.difference(to: other.entries) }
+        let pair = zip(transcript, other.transcript).first { $0 != $1 }
+        return pair.map { "\($0), and \($1)" } ?? "\(transcript.count) answers, and \(other.transcript.count)"
+    }
+}
 
 /// One run of a history.
 struct FeedRunner {
@@ -14,6 +28,8 @@ struct FeedRunner {
     private let source: FeedSource
     private var readers: [Int: FeedReader] = [:]
     private var replays: FeedReplays
+    /// How every act and every reading was answered.
+    private var transcript: [String] = []
 
     /// Where the history and the oracle differ; nil if they never do.
     static func failure(
@@ -25,6 +41,16 @@ struct FeedRunner {
         do { try await runner.run() } catch let error as FeedFailure { failure = error }
         if directory != nil { await town.close() }
         return failure
+    }
+
+    /// Runs a history, and returns what it answered and what it left. Throws where the history and the oracle differ.
+    static func run(_ history: FeedHistory, in directory: URL? = nil) async throws -> FeedRun {
+        var runner = try FeedRunner(history, directory, nil)
+        let town = runner.performer.town
+        try await runner.run()
+        let entries = try await TestThreads.offPool { try town.entries() }
+        if directory != nil { await town.close() }
+        return FeedRun(transcript: runner.transcript, entries: entries)
     }
 
     private init(_ history: FeedHistory, _ directory: URL?, _ fault: FeedFault?) throws {
@@ -72,6 +98,7 @@ struct FeedRunner {
 
     private mutating func carryOut(_ act: SharingStep) async throws {
         let outcome = await performer.carryOut(act)
+        transcript.append("\(act): \(outcome)")
         let answers = oracle.apply(act)
         guard answers.contains(outcome) else {
             let wanted = answers.map(\.description).sorted().joined(separator: " or ")
@@ -119,6 +146,7 @@ struct FeedRunner {
         guard var reader = readers[number] else { return false }
         defer { readers[number] = reader }
         let answer = try await ask(source, reader)
+        transcript.append("reader \(number): \(answer)")
         let outcome = try source.outcome(answer, of: reader, at: clock.now)
         guard case .pages(let pages) = answer else {
             if outcome == .refused(.changeTokenExpired) { reader.forget() }

@@ -16,7 +16,7 @@ private let settings = HistorySettings(fileVariable: "STRATUS_SHARING_HISTORY")
 
 private enum Sizes {
     /// The histories of every run of the tests.
-    static let seeds: ClosedRange<UInt64> = 1...80
+    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 80)
     static let stepCount = 40
     /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 20

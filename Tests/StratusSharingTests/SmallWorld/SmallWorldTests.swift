@@ -48,7 +48,7 @@ struct SmallWorldTests {
         }
     }
 
-    @Test("a part of it on LevelDB follows the rules")
+    @Test("a part of it on LevelDB follows the rules", .enabled(if: TestStores.chosen == nil))
     func onLevelDB() async throws {
         var random = SplitMix64.announced("a small world of sharing on LevelDB")
         let worlds = (0..<8).map { _ in random.element(of: SmallWorld.all) }

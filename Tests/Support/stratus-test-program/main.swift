@@ -8,6 +8,8 @@
 //   stratus-test-program server URL          is the host of a store on PostgreSQL and adds one to the number under [1]
 //                                            until it is killed or cannot: prints each number after its commit, and
 //                                            the error's code
+//   stratus-test-program cloud URL           is a host there by the public API and saves records until it is killed or
+//                                            cannot: prints the number of each after its save, and the error's code
 //   stratus-test-program private FOLDER      creates a private directory there, prints "made", and waits until its
 //                                            input ends
 //   stratus-test-program nobody DIRECTORY    gives up root, opens the store without creating it, prints the result
@@ -179,7 +181,7 @@ default: break
 guard arguments.count == 3 else {
     say(
         "usage: stratus-test-program "
-            + "hold|roam|write|server|private|nobody|serve|ask|memory|clock|backup|draw|archive PATH")
+            + "hold|roam|write|server|cloud|private|nobody|serve|ask|memory|clock|backup|draw|archive PATH")
     exit(64)
 }
 switch arguments[1] {
@@ -203,6 +205,9 @@ case "write":
     exit(1)
 case "server":
     countOnServer(arguments[2])
+    exit(1)
+case "cloud":
+    await saveOnServer(arguments[2])
     exit(1)
 case "private":
     guard let directory = try? PrivateDirectory.make(in: arguments[2], prefix: "work-") else { exit(1) }

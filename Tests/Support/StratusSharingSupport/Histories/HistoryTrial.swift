@@ -2,6 +2,7 @@
 // fault, and the shortest history that shows it, as text that can be run again.
 
 package import Foundation
+import StratusTestSupport
 
 /// How histories of one kind are run, and written.
 package struct HistoryTrial<Step: Equatable & Sendable>: Sendable {
@@ -28,7 +29,8 @@ package struct HistoryTrial<Step: Equatable & Sendable>: Sendable {
         for seed in seeds where seed % HistorySettings.partCount == part {
             let steps = history(seed)
             if let report = try await report(of: steps, seed: seed) { return report }
-            guard seed / HistorySettings.partCount % seedsPerLevelDB == 0 else { continue }
+            let isForLevelDB = TestStores.chosen == nil && seed / HistorySettings.partCount % seedsPerLevelDB == 0
+            guard isForLevelDB else { continue }
             if let report = try await report(of: steps, seed: seed, onLevelDB: true) { return report }
         }
         return nil

@@ -4,6 +4,7 @@ import StratusCloud
 import StratusKit
 import StratusRecords
 package import StratusStore
+package import StratusTestSupport
 
 extension Town {
     /// The faults of the store, as lines; empty if it is consistent.
@@ -16,6 +17,9 @@ extension Town {
             + (try SubscriptionVerifier(engine: service.engine).verify().findings.map { "\($0)" })
             + (try service.verifyAssets().map { "\($0)" })
     }
+
+    /// What the store has, with names in place of numbers.
+    package func entries() throws -> NamedEntries { try NamedEntries(of: store.service.engine.store) }
 
     /// What `body` costs the store.
     package func cost(of body: () async throws -> Void) async throws -> StoreCost {

@@ -60,8 +60,10 @@ package final class Town: Sendable {
     package let store: Stratus
     /// In the order of their naming.
     package let people: [Person]
+    /// Where the store is, on a server.
+    private let place: PostgresTestStore?
 
-    /// A town in memory, or in `directory`.
+    /// A town in memory or on the chosen store, or in `directory`.
     package init(
         _ names: [String], in directory: URL? = nil, change: (inout Stratus.Options) -> Void = { _ in }
     ) throws {
@@ -69,19 +71,39 @@ package final class Town: Sendable {
         options.logger = nil
         options.identifiers = .seeded(1)
         options.upkeepIntervalSeconds = nil
+        // As many towns run side by side.
+        options.postgresConnectionCount = 4
         // Not in the closure, which runs outside of this task.
         if let kind = TestStores.chosen {
             options.makeMemoryStore = { try TestStores.$chosen.withValue(kind) { try TestStores.make() } }
         }
         change(&options)
-        let store =
-            try directory.map { try Stratus.open(at: $0, options: options) } ?? Stratus.inMemory(options: options)
+        let place = try directory == nil && TestStores.chosen == .postgres ? PostgresTestStore() : nil
+        self.place = place
+        let store: Stratus =
+            if let directory {
+                try Stratus.open(at: directory, options: options)
+            } else if let place {
+                try Stratus.open(at: place.url, options: options)
+            } else {
+                try Stratus.inMemory(options: options)
+            }
         self.store = store
         people = try names.map { name in
             let account = try store.createAccount(
                 Stratus.NewAccount(emails: ["\(name)@example.com"], name: Self.fullName(name)), externalID: name)
             return Person(
                 name: name, account: account, container: store.container(Self.containerName, signedInAs: account))
+        }
+    }
+
+    deinit {
+        guard let place else { return }
+        let store = store
+        // Closing waits, and the schema is removed after it.
+        Thread.detachNewThread {
+            store.close()
+            place.remove()
         }
     }
 

@@ -34,14 +34,17 @@ extension HistoryRunner {
         let expectation = expectation(of: commit)
         do {
             let plans = try engine.transact { transaction in try carryOut(commit, transaction, expectation) }
+            answers.append(.done(saved: plans.map(\.saved), deleted: plans.map { $0.deleted.map(\.name) }))
             if let stop = expectation.stop { throw HistoryFailure("accepted, the oracle says \(stop)") }
             try adopt(plans, of: commit, expectation)
         } catch is Abort {
             try expectEnd(.aborted, expectation)
         } catch let refused as RequestRefused {
-            let stop = Stop.verdict(.refused(refused.refusals.mapValues(\.oracleRefusal)))
-            try expectEnd(stop, expectation)
+            let refusals = refused.refusals.mapValues(\.oracleRefusal)
+            answers.append(.refused(refusals))
+            try expectEnd(.verdict(.refused(refusals)), expectation)
         } catch let error as StoreError {
+            answers.append(.failed(error.code))
             try checkError(error, expectation)
         }
     }

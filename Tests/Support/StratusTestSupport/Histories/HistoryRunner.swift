@@ -2,7 +2,7 @@
 
 import StratusModel
 import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// One run of one history. The first answer that differs from the oracle's ends it.
 package final class HistoryRunner {
@@ -28,6 +28,7 @@ package final class HistoryRunner {
     var oracle = OracleStore()
     var births = 0
     var usedTags: Set<String> = []
+    var answers: [HistoryAnswer] = []
     private var pins: [Pin] = []
     private(set) var stepIndex = 0
 
@@ -56,6 +57,23 @@ package final class HistoryRunner {
         } catch {
             return HistoryFailure("step \((runner?.stepIndex ?? 0) + 1) on \(subject): \(error)")
         }
+    }
+
+    /// Runs `history`, and returns what it answered and what it left. `plant` may change the store before that.
+    /// Throws `HistoryFailure` if an answer was not the oracle's.
+    package static func run(
+        _ history: History, on subject: HistorySubject, plant: (any OrderedStore) throws -> Void = { _ in }
+    ) throws -> HistoryRun {
+        let runner = try HistoryRunner(history, subject, nil)
+        defer {
+            runner.engine.store.close()
+            runner.place.remove()
+        }
+        do { try runner.run(0..<history.steps.count) } catch {
+            throw HistoryFailure("step \(runner.stepIndex + 1) on \(subject): \(error)")
+        }
+        try plant(runner.engine.store)
+        return HistoryRun(answers: runner.answers, entries: try NamedEntries(of: runner.engine.store))
     }
 
     private static func openEngine(

@@ -3,6 +3,7 @@
 package import Foundation
 package import StratusLevelDB
 import StratusModel
+import StratusPostgres
 package import StratusStore
 
 /// A place whose contents outlive the store on it.
@@ -62,15 +63,44 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
     package static let overWire: [HistorySubject] = cacheSizes.map { cacheName, byteCount in
         HistorySubject("wire, \(cacheName)", ancestorCacheByteCount: byteCount) { TripHistoryPlace() }
     }
+
+    /// On a PostgreSQL server, with and without a cache that guesses, bodies run once and twice.
+    package static let onPostgres: [HistorySubject] = cacheSizes.flatMap { cacheName, byteCount in
+        [false, true].map { isTwice in
+            HistorySubject(
+                "PostgreSQL, \(cacheName)\(isTwice ? ", bodies twice" : "")", ancestorCacheByteCount: byteCount
+            ) { try PostgresHistoryPlace(runsBodiesTwice: isTwice) }
+        }
+    }
 }
 
 extension HistorySubject {
-    /// The subjects for the history of a seed: one in memory and one on LevelDB, or one over a wire if that is chosen.
+    /// The subjects for the history of a seed: one in memory and one on LevelDB, or one of a kind that is chosen.
     /// The set-up changes with each round of shapes, so that every shape runs with all of them.
     package static func subjects(seed: UInt64) -> [HistorySubject] {
         let round = Int(seed) / HistoryShape.count
-        if TestStores.chosen == .wire { return [overWire[round % overWire.count]] }
-        return [inMemory[round % inMemory.count], onLevelDB[round % onLevelDB.count]]
+        let kinds =
+            switch TestStores.chosen {
+            case nil: [inMemory, onLevelDB]
+            case .memory: [inMemory]
+            case .leveldb: [onLevelDB]
+            case .wire: [overWire]
+            case .postgres: [onPostgres]
+            }
+        return kinds.map { $0[round % $0.count] }
+    }
+}
+
+extension TestStores {
+    /// A place on the chosen kind of store, or the suite's own.
+    package static func makePlace(otherwise own: () throws -> any HistoryPlace) throws -> any HistoryPlace {
+        switch chosen {
+        case nil: try own()
+        case .memory: MemoryHistoryPlace()
+        case .leveldb: try LevelDBHistoryPlace()
+        case .wire: TripHistoryPlace()
+        case .postgres: try PostgresHistoryPlace()
+        }
     }
 }
 
@@ -111,16 +141,34 @@ package final class TripHistoryPlace: HistoryPlace {
     package func remove() { newest = nil }
 }
 
+/// A schema of its own on the test server.
+package final class PostgresHistoryPlace: HistoryPlace {
+    private let place: PostgresTestStore
+
+    package init(runsBodiesTwice: Bool = false) throws {
+        place = try PostgresTestStore { $0.wire.runsBodiesTwice = runsBodiesTwice }
+    }
+
+    package func open() throws -> any OrderedStore { try place.open() }
+
+    package func compact() {}
+
+    package func remove() { place.remove() }
+}
+
 /// A directory of its own for one store.
 package final class LevelDBHistoryPlace: HistoryPlace {
     package let directory: URL
     private let options: LevelDBOptions
     private var newest: LevelDBStore?
 
-    package init(_ options: LevelDBOptions = .init()) throws {
+    /// In a directory that is created by the first opening: the one given, or one of its own.
+    package init(_ options: LevelDBOptions = .init(), at given: URL? = nil) throws {
         self.options = options
         var generator = SystemRandomNumberGenerator()
-        directory = FileManager.default.temporaryDirectory
+        directory =
+            given
+            ?? FileManager.default.temporaryDirectory
             .appending(path: "stratus-\(UUID.drawn(from: &generator).uuidString)")
     }
 

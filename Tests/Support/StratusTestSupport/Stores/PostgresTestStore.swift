@@ -2,6 +2,7 @@
 
 package import StratusPostgres
 internal import Foundation
+internal import StratusRecords
 internal import StratusStore
 
 /// A place on the test server. Its contents outlive the stores that are opened on it, and are removed with it.
@@ -18,6 +19,11 @@ package final class PostgresTestStore: Sendable {
 
     /// Whether tests run that take longer than `make test` has for PostgreSQL: those of `make postgres`.
     package static let runsLongTests = ProcessInfo.processInfo.environment["STRATUS_POSTGRES_LONG"] == "1"
+
+    /// How many histories of each kind run on the server: `STRATUS_HISTORIES` in `make postgres`, one in `make test`.
+    package static let historyCount: UInt64 =
+        runsLongTests
+        ? max(1, ProcessInfo.processInfo.environment["STRATUS_HISTORIES"].flatMap { UInt64($0) } ?? 20) : 1
 
     /// The address of the place.
     package let url: String
@@ -36,9 +42,13 @@ package final class PostgresTestStore: Sendable {
         remove()
     }
 
-    /// Opens the store of the place. The first call creates it.
-    package func open(_ more: (inout PostgresOptions) -> Void = { _ in }) throws -> PostgresStore {
-        try PostgresStore.open(url: url, options: options(more)).store
+    /// Opens the store of the place. The first call creates it. With `checksFormat` every transaction reads the format,
+    /// as in a host.
+    package func open(
+        checksFormat: Bool = false, _ more: (inout PostgresOptions) -> Void = { _ in }
+    ) throws -> PostgresStore {
+        let check = checksFormat ? FormatCheck(key: StoreFormat.key, verify: StoreFormat.verify) : nil
+        return try PostgresStore.open(url: url, options: options(more), check: check).store
     }
 
     /// The options of its stores.

@@ -1,0 +1,69 @@
+// Two hosts and one database, by the public API: one of them has it at a time.
+
+import Foundation
+import StratusKit
+import StratusTestSupport
+import Testing
+
+@Suite("Two hosts of one database", .serialized, .enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(2)))
+struct TwoHostTests {
+    private static func open(_ url: String, waiting seconds: Double) async throws -> Stratus {
+        var options = Stratus.Options()
+        options.logger = nil
+        options.upkeepIntervalSeconds = nil
+        options.postgresConnectionCount = 4
+        options.leaseWaitSeconds = seconds
+        return try await Stratus.open(at: url, options: options)
+    }
+
+    /// The numbers that the first host has saved.
+    private static func numbers(in store: Stratus) async throws -> [Int] {
+        let account = try #require(try await store.account(externalID: "counter"))
+        let database = store.container("iCloud.com.example.counter", signedInAs: account).privateCloudDatabase
+        let zone = CKRecordZone.ID(zoneName: "Numbers")
+        var numbers: [Int] = []
+        var token: CKServerChangeToken?
+        while true {
+            let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+            numbers += page.modificationResultsByID.keys.compactMap { Int($0.recordName) }
+            guard page.moreComing else { return numbers.sorted() }
+            token = page.changeToken
+        }
+    }
+
+    @Test("the second is refused while the first one is alive, and has all that was acknowledged when that was killed")
+    func killed() async throws {
+        let place = try PostgresTestStore()
+        let first = try CountingHost("cloud", place.url)
+        let reached = try await TestThreads.offPool { first.waitForNumber(5) }
+        let error = await #expect(throws: StratusError.self) { try await Self.open(place.url, waiting: 1) }
+        #expect(error?.code == .held)
+        #expect("\(String(describing: error))".contains("\(first.processID)"))
+        first.send(SIGKILL)
+        let second = try await Self.open(place.url, waiting: 30)
+        let last = try await TestThreads.offPool { first.finish().compactMap { Int($0) }.last ?? reached }
+        let numbers = try await Self.numbers(in: second)
+        // One save may have been done and not acknowledged.
+        #expect(numbers == Array(1...last) || numbers == Array(1...(last + 1)))
+        await second.close()
+        let third = try await Self.open(place.url, waiting: 0)
+        #expect(try await Self.numbers(in: third) == numbers)
+        await third.close()
+    }
+
+    @Test("the first, paused and overtaken, saves nothing when it goes on, and its client gets an error")
+    func overtaken() async throws {
+        let place = try PostgresTestStore()
+        let first = try CountingHost("cloud", place.url)
+        _ = try await TestThreads.offPool { first.waitForNumber(5) }
+        first.send(SIGSTOP)
+        let second = try await Self.open(place.url, waiting: 30)
+        let numbers = try await Self.numbers(in: second)
+        first.send(SIGCONT)
+        let rest = try await TestThreads.offPool { first.finish() }
+        #expect(rest.last?.hasPrefix("CKError") == true, "\(rest)")
+        #expect((rest.compactMap { Int($0) }.max() ?? 0) <= numbers.count)
+        #expect(try await Self.numbers(in: second) == numbers)
+        await second.close()
+    }
+}
