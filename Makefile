@@ -107,19 +107,27 @@ house: bootstrap ## Counts files, lines and targets, and the functions that one 
 	@command -v python3 >/dev/null || scripts/bootstrap python3
 	scripts/house
 
+# What the benchmarks' peers need.
+PEERS := libsqlite3-dev libpq-dev
+
 .PHONY: bench
-bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
-	scripts/bootstrap libsqlite3-dev
+bench: bootstrap ## Measures against SQLite, raw LevelDB and SQL tables and prints the table
+	scripts/bootstrap $(PEERS) postgresql
 	STRATUS_BENCHMARKS=1 scripts/bench
+
+.PHONY: bench-postgres
+bench-postgres: bootstrap ## The same of the store on PostgreSQL alone (a few minutes)
+	scripts/bootstrap $(PEERS) postgresql
+	STRATUS_BENCHMARKS=1 scripts/bench --only P1,P2,P3,P4,P5,P6 --results Benchmarks/Results/Postgres
 
 .PHONY: bench-build
 bench-build: bootstrap ## Compiles the benchmarks without optimisation, to see that they still fit the code
-	scripts/bootstrap libsqlite3-dev
+	scripts/bootstrap $(PEERS)
 	STRATUS_BENCHMARKS=1 swift build $(DEBUG_BUILD) --scratch-path .build/benchmarks --product stratus-benchmarks
 
 .PHONY: bench-large
 bench-large: bootstrap ## The same with ten times the data
-	scripts/bootstrap libsqlite3-dev
+	scripts/bootstrap $(PEERS) postgresql
 	STRATUS_BENCHMARKS=1 STRATUS_BENCHMARKS_LARGE=1 scripts/bench
 
 .PHONY: pages

@@ -206,16 +206,17 @@ let package = Package(
 
 if Context.environment["STRATUS_BENCHMARKS"] == "1" {
     package.dependencies.append(.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
+    package.targets.append(.systemLibrary(name: "CPostgreSQL", path: "Benchmarks/CPostgreSQL"))
     package.targets.append(
         .executableTarget(
             name: "stratus-benchmarks",
             dependencies: [
-                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
-                "StratusModel", "CLevelDB",
+                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB",
+                "StratusPostgres", "StratusStore", "StratusModel", "CLevelDB", "CPostgreSQL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Benchmarks", exclude: ["Results"]))
+            path: "Benchmarks", exclude: ["Results", "CPostgreSQL"]))
 }
 
 let settings: [SwiftSetting] = [

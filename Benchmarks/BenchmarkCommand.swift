@@ -10,7 +10,7 @@ import StratusWorkloads
 struct BenchmarkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratus-benchmarks",
-        abstract: "Measures Stratus beside SQLite and raw LevelDB.",
+        abstract: "Measures Stratus beside SQLite, raw LevelDB and SQL tables.",
         discussion: "Exits with 1 when a bar is missed.",
         subcommands: [RunCommand.self, ProfileCommand.self, TuneCommand.self, OpenStoresCommand.self],
         defaultSubcommand: RunCommand.self)
@@ -26,7 +26,11 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "A small run of 50,000 records, for a first look.")
     var quick = false
 
-    @Option(help: "Only these workloads, separated by commas: W3,W6. W1 always runs, because it loads the data.")
+    @Option(
+        help: """
+            Only these workloads, separated by commas: W3,W6. W1 always runs, because it loads the data, unless there are \
+            only workloads on PostgreSQL (P1 to P6).
+            """)
     var only: String?
 
     @Option(help: "The folder for the table as JSON and Markdown and for the plots; nothing is written without it.")
@@ -60,18 +64,28 @@ struct RunCommand: ParsableCommand {
         let run = try BenchmarkRun(scale: scale, folder: folder, options: options, pageByteCount: pageSize)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
-        let workloads = Workloads.all.filter { $0.name == LoadWorkload.name || chosen?.contains($0.name) ?? true }
-        var report = Report(run, minutes: 0, notRun: [])
+        var wanted = Workloads.all.filter { chosen?.contains($0.name) ?? true }
+        if chosen == nil, !PostgresBench.isServerThere {
+            Progress.say("There is no PostgreSQL: P1 to P6 are left out.")
+            wanted.removeAll { $0 is any PostgresWorkload.Type }
+        }
+        let needsMainZone = wanted.contains { $0.needsMainZone }
+        let workloads = Workloads.all.filter { workload in
+            wanted.contains { $0 == workload } || needsMainZone && workload == LoadWorkload.self
+        }
+        var report = Report(run, recordCount: 0, minutes: 0, notRun: [])
         for (index, workload) in workloads.enumerated() {
             Progress.say("\(workload.name): \(workload.title)")
             try workload.run(run)
             report = Report(
-                run, minutes: start.duration(to: .now).inSeconds / 60,
+                run, recordCount: needsMainZone ? scale.recordCount : scale.postgresCount,
+                minutes: start.duration(to: .now).inSeconds / 60,
                 notRun: workloads[(index + 1)...].map { $0.name })
             // A run of hours that is cut off leaves what it has found.
             if let results { try report.write(to: results) }
         }
         run.stratus.close()
+        try run.removePostgres()
         print(report.table)
         guard report.missed.isEmpty else {
             Progress.say("\(report.missed.count) bars missed")

@@ -13,10 +13,10 @@ struct Report: Codable {
     /// The workloads that were still to come when this was written.
     let notRun: [String]
 
-    init(_ run: BenchmarkRun, minutes: Double, notRun: [String]) {
+    init(_ run: BenchmarkRun, recordCount: Int, minutes: Double, notRun: [String]) {
         figures = run.figures
         plots = run.plots
-        recordCount = run.scale.recordCount
+        self.recordCount = recordCount
         date = Date.now.formatted(.iso8601.year().month().day())
         machine =
             "\(ProcessInfo.processInfo.activeProcessorCount) cores, \(ProcessInfo.processInfo.operatingSystemVersionString)"

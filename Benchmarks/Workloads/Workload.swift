@@ -28,7 +28,8 @@ final class BenchmarkRun {
     let scale: Scale
     let folder: String
     let options: LevelDBOptions
-    let main: MainZoneData
+    /// Made when it is first read: not all workloads need it.
+    private(set) lazy var main = MainZoneData(count: scale.recordCount)
     var stratus: StratusSide
     let sqlite: SQLitePeer
     var raw: RawLevelDBPeer
@@ -36,6 +37,8 @@ final class BenchmarkRun {
     private(set) var plots: [Plot] = []
     /// The server over our own store, made when a workload first asks for it.
     private var madeServer: ServerSide?
+    /// The stores on a server and their peers, made when a workload first asks for them.
+    private var madePostgres: PostgresBench?
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
@@ -43,7 +46,6 @@ final class BenchmarkRun {
         self.scale = scale
         self.folder = folder
         self.options = options
-        main = MainZoneData(count: scale.recordCount)
         stratus = try StratusSide(at: folder + "/stratus", options: options)
         raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
         sqlite = try SQLitePeer(
@@ -81,6 +83,20 @@ final class BenchmarkRun {
         return server
     }
 
+    /// What the workloads on PostgreSQL share.
+    func postgres() throws -> PostgresBench {
+        if let madePostgres { return madePostgres }
+        let bench = try PostgresBench(self)
+        madePostgres = bench
+        return bench
+    }
+
+    /// Removes what the run has left on the server.
+    func removePostgres() throws {
+        try madePostgres?.remove()
+        madePostgres = nil
+    }
+
     /// Loads a smaller zone once.
     func zone(named name: String, _ data: @autoclosure () -> ZoneData) throws {
         guard loadedZones.insert(name).inserted else { return }
@@ -94,11 +110,18 @@ final class BenchmarkRun {
 protocol Workload: Sendable {
     static var name: String { get }
     static var title: String { get }
+    /// Whether it reads what W1 loads.
+    static var needsMainZone: Bool { get }
     static func run(_ run: BenchmarkRun) throws
 }
 
+extension Workload {
+    static var needsMainZone: Bool { true }
+}
+
 /// All workloads, in the order in which they run. The growth of records asks stores of all sizes alike, so it stands
-/// before servers have made indexes for queries in one of them. The last ones close the stores and delete the data.
+/// before servers have made indexes for queries in one of them. The last ones of the main zone close the stores and
+/// delete the data; those on PostgreSQL have their own.
 enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FetchWorkload.self, ShareLookupWorkload.self,
@@ -107,6 +130,8 @@ enum Workloads {
         QueryPageWorkload.self, WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self,
         DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
         ZoneGrowth.self, OpenWorkload.self, ZoneDeletionWorkload.self,
+        PostgresSpace.self, SlowNetwork.self, CallersWorkload.self, TablesSaves.self,
+        TablesFeeds.self, TablesShares.self,
     ]
 }
 

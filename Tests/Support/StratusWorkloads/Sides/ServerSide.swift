@@ -4,20 +4,23 @@
 package import Foundation
 package import StratusCloud
 package import StratusModel
-import StratusRecords
+package import StratusRecords
 import Synchronization
 
 /// A server whose accounts are the owner of the benchmarks' zones and participants.
-package final class ServerSide {
+package final class ServerSide: Sendable {
     package let service: CloudService
     package let owner: Caller
-    private let stratus: StratusSide
 
-    package init(_ stratus: StratusSide, options: CloudOptions = CloudOptions()) throws {
-        self.stratus = stratus
+    package convenience init(_ stratus: StratusSide, options: CloudOptions = CloudOptions()) throws {
+        try self.init(engine: stratus.engine, options: options)
+    }
+
+    /// A server over an engine, whatever its store is.
+    package init(engine: RecordEngine, options: CloudOptions = CloudOptions()) throws {
         let identifiers = SeededIdentifiers()
         service = CloudService(
-            engine: stratus.engine, environment: CloudEnvironment(clock: DataClock(), identifiers: identifiers),
+            engine: engine, environment: CloudEnvironment(clock: DataClock(), identifiers: identifiers),
             options: options)
         var birth = AccountBirth(
             identifier: identifiers.makeUUID(), user: identifiers.makeUUID(), created: DataClock.stamp.date)
@@ -28,7 +31,7 @@ package final class ServerSide {
         let (service, wanted) = (service, birth)
         let known = try service.account(userName: name)
         let account =
-            try known ?? stratus.engine.transact { try service.accountDirectory.create(AccountDraft(), wanted, in: $0) }
+            try known ?? engine.transact { try service.accountDirectory.create(AccountDraft(), wanted, in: $0) }
         owner = Caller(container: StratusSide.database.container, account: account.id)
     }
 
@@ -38,6 +41,35 @@ package final class ServerSide {
         let account = try service.account(
             externalID: name, createIfMissing: AccountDraft(handles: [Handle.email(email)]))
         return Guest(account: account, caller: Caller(container: owner.container, account: account.id), email: email)
+    }
+
+    /// Creates a zone of an account; the owner's without one.
+    package func createZone(_ zone: ZoneAddress, of caller: Caller? = nil) throws {
+        let request = ModifyZonesRequest(saves: [ClientZone(address: zone)])
+        _ = try service.modifyZones(request, as: caller ?? owner, in: .private).saves[0].get()
+    }
+
+    /// Saves records by one request of an account, the owner's without one.
+    package func save(_ saves: [RecordSave], as caller: Caller? = nil) throws {
+        let request = ModifyRecordsRequest(saves: saves, policy: .changedKeys)
+        let answer = try service.modifyRecords(request, as: caller ?? owner, in: .private)
+        for save in answer.saves { _ = try save.get() }
+    }
+
+    /// What a client sends to save a record with these contents.
+    package static func save(
+        _ name: RecordName, _ content: RecordContent, below parent: RecordName? = nil, in zone: ZoneAddress
+    ) -> RecordSave {
+        let fields: [String: ClientField] = [
+            "title": ClientField(.string(content.title)), "size": ClientField(.int64(content.size)),
+            "mode": ClientField(.int64(content.mode)), "digest": ClientField(.bytes(.init(content.digest))),
+        ]
+        return RecordSave(
+            address: RecordAddress(recordName: name.text, zone: zone), type: content.type.text,
+            parent: parent.map {
+                ClientReference(target: RecordAddress(recordName: $0.text, zone: zone), action: .none)
+            },
+            isParentChanged: parent != nil, fields: fields, changedKeys: Set(fields.keys))
     }
 
     /// Shares an existing record with participants, who have not accepted yet. Returns the share's URL.
