@@ -28,7 +28,8 @@ package final class PostgresStore: OrderedStore {
         self.counter = counter
         let source = PostgresSource(info, pool, options, check: check, lease: lease, library: library)
         self.source = source
-        wire = WireStore(source, contents: PostgresContents(pool, source), options: options.wire)
+        wire = WireStore(
+            source, contents: { PostgresContents(pool, source, isNested: $0) }, options: options.wire)
         address = info.description
         identity = info.identity
     }
@@ -154,6 +155,19 @@ package final class PostgresStore: OrderedStore {
     /// The flushes of its connections that waited for an answer, as the connections counted them: everything that was
     /// sent is in them, and `statistics.trips` should be the same number.
     package var waitedFlushes: Int { counter.count }
+
+    /// What the server's catalogue says of the store. It blocks its thread.
+    package func figures() throws -> ServerFigures {
+        let deadline = source.requestDeadline
+        let connection = try pool.lend(until: deadline)
+        defer { pool.giveBack(connection) }
+        do {
+            return try ServerFigures.read(from: connection, until: deadline)
+        } catch {
+            connection.close()
+            throw (error as? ServerError)?.storeError() ?? error
+        }
+    }
 
     /// Why the store answers nothing until it is opened again: another host has taken it over. Nil while it answers.
     package var failure: StoreError? {

@@ -10,6 +10,9 @@ import Synchronization
 package struct ReadPlan: Sendable {
     package private(set) var keys: [[UInt8]] = []
     package private(set) var scans: [PlannedScan] = []
+    /// What follows from the entries of some of them, with their places among the keys and the scans.
+    private(set) var keyFollowers: [(index: Int, follow: FetchFollower)] = []
+    private(set) var scanFollowers: [(index: Int, follow: FetchFollower)] = []
 
     package init() {}
 
@@ -18,9 +21,28 @@ package struct ReadPlan: Sendable {
     /// Adds a look-up.
     package mutating func add(_ key: [UInt8]) { keys.append(key) }
 
+    /// Adds a look-up. When its entry was fetched, what follows from it is announced too.
+    package mutating func add(_ key: [UInt8], following follow: @escaping FetchFollower) {
+        keyFollowers.append((keys.count, follow))
+        keys.append(key)
+    }
+
     /// Adds a scan of at most `limit` entries from the beginning of the range in its direction.
     package mutating func add(_ range: KeyRange, _ direction: ScanDirection = .forward, limit: Int) {
         scans.append(PlannedScan(range: range, direction: direction, limit: limit))
+    }
+
+    /// The same. When its entries were fetched, what follows from each is announced too.
+    package mutating func add(
+        _ range: KeyRange, _ direction: ScanDirection = .forward, limit: Int, following follow: @escaping FetchFollower
+    ) {
+        scanFollowers.append((scans.count, follow))
+        add(range, direction, limit: limit)
+    }
+
+    /// Adds a scan that reads so many bytes. A store may fetch large ones one after the other.
+    package mutating func add(_ range: KeyRange, limit: Int, byteCount: Int) {
+        scans.append(PlannedScan(range: range, direction: .forward, limit: limit, byteCount: byteCount))
     }
 }
 
@@ -29,13 +51,20 @@ package struct PlannedScan: Hashable, Sendable {
     package var range: KeyRange
     package var direction: ScanDirection
     package var limit: Int
+    /// How many bytes it reads, where that is known and much; otherwise 0.
+    package var byteCount = 0
 
-    package init(range: KeyRange, direction: ScanDirection, limit: Int) {
+    package init(range: KeyRange, direction: ScanDirection, limit: Int, byteCount: Int = 0) {
         self.range = range
         self.direction = direction
         self.limit = limit
+        self.byteCount = byteCount
     }
 }
+
+/// Adds what will be read because of a fetched entry. It must not read itself, and depends only on the entry. An entry
+/// that cannot be decoded adds nothing: its reader reports it.
+package typealias FetchFollower = @Sendable (_ key: [UInt8], _ value: [UInt8], _ reads: inout ReadPlan) -> Void
 
 /// Adds what a visitor will read because of an entry. It must not read itself, and depends only on the entry.
 package typealias EntryFollower =

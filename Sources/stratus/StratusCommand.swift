@@ -18,6 +18,8 @@ struct StratusCommand: ParsableCommand {
 
             Live stores: reading verbs work while another process has the store open. They read a private copy that \
             shares the store's files, and print its date on standard error, or with --json as "asOf" in every object. \
+            A store whose snapshots end early is read over several moments: "asOf" and "asOfEnd" are the first and the \
+            last of them. \
             Copies are in the directory \(LiveCopy.folderVariable), or else in the first of TMPDIR, /tmp, /var/tmp and \
             the user's cache that is on the store's file system; if none is, tables are copied. The store's directory \
             is never written. Writing verbs go through the process that has the store if it serves a socket \

@@ -8,6 +8,7 @@ import StratusPostgres
 import StratusRecords
 import StratusStore
 import StratusTestSupport
+import Testing
 
 /// What a request took.
 struct TripCount {
@@ -18,6 +19,53 @@ struct TripCount {
     var cost: StoreCost
     /// One line for each trip.
     var log: String
+}
+
+/// A request with what it needs before.
+struct TripRequest: Sendable {
+    static let runNames = ["first", "second", "third"]
+
+    var prepare: @Sendable (TripBench) throws -> Void = { _ in }
+    /// What comes before each run and is not counted.
+    var prepareRun: @Sendable (_ bench: TripBench, _ name: String) throws -> Void = { _, _ in }
+    /// The name tells the three runs apart: "first", "second" and "third".
+    var run: @Sendable (_ bench: TripBench, _ name: String) throws -> Void
+
+    /// The trips of the request: the second time on one host, and the first time on another. With `isCountedAlike`, its
+    /// counted reads and writes must be those of a store that gains nothing from announced reads.
+    func trips(
+        on kind: TripBench.Kind = .wire, isCountedAlike: Bool = true
+    ) async throws -> (warm: TripCount, cold: TripCount) {
+        try await TestThreads.offPool {
+            let (bench, plain) = (try TripBench(kind), try TripBench(.memory))
+            for bench in isCountedAlike ? [bench, plain] : [bench] {
+                try prepare(bench)
+                try prepareRun(bench, "first")
+                try run(bench, "first")
+                try prepareRun(bench, "second")
+            }
+            let warm = try bench.count { try run(bench, "second") }
+            if isCountedAlike {
+                let same = try plain.count { try run(plain, "second") }
+                #expect(warm.cost == same.cost, "announcing changes what is counted")
+            }
+            try prepareRun(bench, "third")
+            try bench.forget()
+            let cold = try bench.count { try run(bench, "third") }
+            return (warm, cold)
+        }
+    }
+
+    static func expect(
+        _ count: (warm: TripCount, cold: TripCount), warm: Int, cold: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(count.warm.trips == warm, "\n\(count.warm.log)", sourceLocation: sourceLocation)
+        #expect(count.cold.trips == cold, "\n\(count.cold.log)", sourceLocation: sourceLocation)
+        for one in [count.warm, count.cold] {
+            #expect(one.countedTrips == one.trips, "the statistics count others", sourceLocation: sourceLocation)
+        }
+    }
 }
 
 /// A store that says that others write to it, and gains nothing from announced reads.
@@ -182,25 +230,54 @@ final class TripBench {
     var sharedNotes: ZoneAddress { ZoneAddress(zoneName: Self.notes.zoneName, ownerName: owner.userName.text) }
 
     /// The request that shares a record, or the whole zone, with the guest.
-    func sharing(_ root: String?) -> [RecordSave] {
+    func sharing(_ root: String?, in zone: ZoneAddress = TripBench.notes) -> [RecordSave] {
         let name = root.map { "share of \($0)" } ?? ShareContent.zoneWideName.text
-        var share = RecordSave(address: Self.address(name), type: "cloudkit.share")
+        var share = RecordSave(address: Self.address(name, in: zone), type: "cloudkit.share")
         share.sharing = ShareClaim(
-            root: root.map { Self.address($0) },
+            root: root.map { Self.address($0, in: zone) },
             participants: [
                 ParticipantClaim(
                     id: "new", lookup: .email("guest@example.com"), role: .privateUser, permission: .readWrite,
                     isAdded: true)
             ])
-        return (root.map { [RecordSave(address: Self.address($0), type: "Note")] } ?? []) + [share]
+        return (root.map { [RecordSave(address: Self.address($0, in: zone), type: "Note")] } ?? []) + [share]
     }
 
     /// Shares a record, or the whole zone, and lets the guest accept.
-    func share(_ root: String?) throws {
-        let request = ModifyRecordsRequest(saves: sharing(root), policy: .changedKeys)
+    func share(_ root: String?, in zone: ZoneAddress = TripBench.notes) throws {
+        let request = ModifyRecordsRequest(saves: sharing(root, in: zone), policy: .changedKeys)
         let answer = try service.modifyRecords(request, as: caller(owner), in: .private)
         let share = try answer.saves.last?.get()
         if let url = share?.sharing?.url { _ = try service.acceptShares([url], as: caller(guest))[0].get() }
+    }
+
+    func saveZones(_ names: [String]) throws {
+        let request = ModifyZonesRequest(saves: names.map { ClientZone(address: ZoneAddress(zoneName: $0)) })
+        for zone in try service.modifyZones(request, as: caller(owner), in: .private).saves { _ = try zone.get() }
+    }
+
+    func deleteZones(_ names: [String]) throws {
+        let request = ModifyZonesRequest(deletes: names.map { ZoneAddress(zoneName: $0) })
+        for zone in try service.modifyZones(request, as: caller(owner), in: .private).deletes { _ = try zone.get() }
+    }
+
+    /// A page of the feed of the owner's private database, or of the guest's shared one.
+    @discardableResult
+    func databasePage(after token: [UInt8]? = nil, byGuest: Bool = false) throws -> FetchDatabaseChangesResponse {
+        try service.fetchDatabaseChanges(
+            FetchDatabaseChangesRequest(token: token), as: caller(byGuest ? guest : owner),
+            in: byGuest ? .shared : .private)
+    }
+
+    /// Gives a person a device, and a subscription to all of a database.
+    func subscribe(_ account: StoredAccount, to database: DatabaseSelector) throws {
+        try service.registerDevice(DeviceAddress(account: account.id, name: "phone"))
+        try service.registerDevice(DeviceAddress(account: account.id, name: "tablet"))
+        let subscription = ClientSubscription(id: "all", subject: .database(recordType: nil))
+        let request = ModifySubscriptionsRequest(saves: [subscription])
+        for item in try service.modifySubscriptions(request, as: caller(account), in: database).saves {
+            _ = try item.get()
+        }
     }
 
     func fetch(_ names: [String]) throws {

@@ -15,96 +15,55 @@ import Testing
 
 @Suite("trips over a wire")
 struct TripTests {
-    /// A request with what it needs before. `name` tells its three runs apart: "first", "second" and "third".
-    private struct Request: Sendable {
-        var prepare: @Sendable (TripBench) throws -> Void = { _ in }
-        var run: @Sendable (_ bench: TripBench, _ name: String) throws -> Void
-    }
-
-    private static let runNames = ["first", "second", "third"]
-
-    /// The trips of a request: the second time on one host, and the first time on another. With `isCountedAlike`, its
-    /// counted reads and writes must be those of a store that gains nothing from announced reads.
-    private func trips(
-        of request: Request, on kind: TripBench.Kind, isCountedAlike: Bool = true
-    ) async throws -> (warm: TripCount, cold: TripCount) {
-        try await TestThreads.offPool {
-            let (bench, plain) = (try TripBench(kind), try TripBench(.memory))
-            for bench in isCountedAlike ? [bench, plain] : [bench] {
-                try request.prepare(bench)
-                try request.run(bench, "first")
-            }
-            let warm = try bench.count { try request.run(bench, "second") }
-            if isCountedAlike {
-                let same = try plain.count { try request.run(plain, "second") }
-                #expect(warm.cost == same.cost, "announcing changes what is counted")
-            }
-            try bench.forget()
-            let cold = try bench.count { try request.run(bench, "third") }
-            return (warm, cold)
-        }
-    }
-
-    private static func expect(
-        _ count: (warm: TripCount, cold: TripCount), warm: Int, cold: Int,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        #expect(count.warm.trips == warm, "\n\(count.warm.log)", sourceLocation: sourceLocation)
-        #expect(count.cold.trips == cold, "\n\(count.cold.log)", sourceLocation: sourceLocation)
-        for one in [count.warm, count.cold] {
-            #expect(one.countedTrips == one.trips, "the statistics count others", sourceLocation: sourceLocation)
-        }
-    }
-
     // MARK: Writing
 
     @Test("saving a record takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
     func saveOne(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify([TripBench.note(name, below: "c5")])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 10)
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 10)
     }
 
     @Test("changing a record takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
     func changeOne(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify([TripBench.note("c5", text: name)])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 6)
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 6)
     }
 
     @Test("saving 400 records takes no more trips than saving one", arguments: TripBench.Kind.tested)
     func saveMany(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             try bench.modify((0..<400).map { TripBench.note("\(name) \($0)", below: "c5") })
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 10)
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 10)
     }
 
     @Test("moving a record takes a trip more, for what its old place has", arguments: TripBench.Kind.tested)
     func move(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
-            try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
+            try bench.modify(TripRequest.runNames.map { TripBench.note($0, below: "c5") })
         } run: { bench, name in
             try bench.modify([TripBench.note(name, below: "c2")])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 8)
+        TripRequest.expect(try await request.trips(on: kind), warm: 3, cold: 7)
     }
 
     @Test(
         "deleting a record with 263 others that go with it takes a trip for each of three levels and one to commit",
         arguments: TripBench.Kind.tested)
     func cascade(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
-            for name in Self.runNames {
+        let request = TripRequest { bench in
+            for name in TripRequest.runNames {
                 let middle = (0..<8).map { TripBench.note("\(name) \($0)", ownedBy: name) }
                 let leaves = (0..<255).map { TripBench.note("\(name) \($0 % 8) \($0)", ownedBy: "\(name) \($0 % 8)") }
                 try bench.modify([TripBench.note(name)] + middle + leaves)
@@ -112,26 +71,26 @@ struct TripTests {
         } run: { bench, name in
             try bench.modify(deleting: [TripBench.address(name)])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 4, cold: 7)
+        TripRequest.expect(try await request.trips(on: kind), warm: 4, cold: 7)
     }
 
     @Test("a guest's save takes a trip to read and one to commit", arguments: TripBench.Kind.tested)
     func guestsSave(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveTree(depth: 3, width: 2)
             try bench.share("t")
         } run: { bench, name in
             let note = TripBench.note(name, below: "t 0 0 0", in: bench.sharedNotes)
             try bench.modify([note], by: bench.guest)
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 9)
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 9)
     }
 
     @Test(
         "a save with a file takes a trip more, which looks at the records before the file is stored",
         arguments: TripBench.Kind.tested)
     func saveWithFile(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
         } run: { bench, name in
             var note = TripBench.note(name, below: "c5")
@@ -139,44 +98,81 @@ struct TripTests {
             note.changedKeys.insert("file")
             try bench.modify([note])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 11)
+        TripRequest.expect(try await request.trips(on: kind), warm: 3, cold: 11)
     }
 
     @Test(
         "sharing a folder takes a trip to read, one for the people and URLs, and one to commit",
         arguments: TripBench.Kind.tested)
     func share(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(6)
-            try bench.modify(Self.runNames.map { TripBench.note($0, below: "c5") })
+            try bench.modify(TripRequest.runNames.map { TripBench.note($0, below: "c5") })
         } run: { bench, name in
             try bench.modify(bench.sharing(name))
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 19)
+        TripRequest.expect(try await request.trips(on: kind), warm: 3, cold: 13)
     }
 
     // MARK: Reading
 
     @Test("fetching 100 records takes one trip", arguments: TripBench.Kind.tested)
     func fetch(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.modify((0..<100).map { TripBench.note("n\($0)") })
         } run: { bench, _ in
             try bench.fetch((0..<100).map { "n\($0)" })
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 1, cold: 4)
+        TripRequest.expect(try await request.trips(on: kind), warm: 1, cold: 4)
+    }
+
+    @Test("fetching 100 records that are stored in chunks takes one trip more", arguments: TripBench.Kind.tested)
+    func fetchChunks(on kind: TripBench.Kind) async throws {
+        let text = String(repeating: "a long text ", count: 10_000)
+        let request = TripRequest { bench in
+            for start in stride(from: 0, to: 100, by: 10) {
+                try bench.modify((start..<start + 10).map { TripBench.note("n\($0)", text: text) })
+            }
+        } run: { bench, _ in
+            try bench.fetch((0..<100).map { "n\($0)" })
+        }
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 5)
+    }
+
+    @Test("a change of a record that was stored in chunks takes one trip more", arguments: TripBench.Kind.tested)
+    func changeChunks(on kind: TripBench.Kind) async throws {
+        let text = String(repeating: "a long text ", count: 10_000)
+        let request = TripRequest { bench in
+            try bench.modify(TripRequest.runNames.map { TripBench.note($0, text: text) })
+        } run: { bench, name in
+            try bench.modify([TripBench.note(name)])
+        }
+        TripRequest.expect(try await request.trips(on: kind), warm: 3, cold: 6)
     }
 
     @Test(
         "a page of the owner's feed takes a trip for the changes and one for the records",
         arguments: TripBench.Kind.tested)
     func ownersPage(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)") })
         } run: { bench, _ in
             try bench.page()
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 2, cold: 5)
+        TripRequest.expect(try await request.trips(on: kind), warm: 2, cold: 5)
+    }
+
+    @Test(
+        "a page of 600 of the owner's records takes two trips more, for changes and records whose sizes are not known",
+        arguments: TripBench.Kind.tested)
+    func ownersLargePage(on kind: TripBench.Kind) async throws {
+        let request = TripRequest { bench in
+            for start in [0, 300] { try bench.modify((start..<start + 300).map { TripBench.note("n\($0)") }) }
+        } run: { bench, _ in
+            let changed = try bench.page(limit: 600).changed
+            #expect(changed.count == 600)
+        }
+        TripRequest.expect(try await request.trips(on: kind, isCountedAlike: false), warm: 5, cold: 8)
     }
 
     @Test(
@@ -200,36 +196,36 @@ struct TripTests {
         "a page of a query takes a trip for the zone, one for the index and one for the records",
         arguments: TripBench.Kind.tested)
     func query(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
         } run: { bench, _ in
             try bench.query(sorts: [QuerySort(key: "text")])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 3, cold: 6)
+        TripRequest.expect(try await request.trips(on: kind), warm: 3, cold: 6)
     }
 
     @Test("a page of a query with a choice of indexes counts them in one trip", arguments: TripBench.Kind.tested)
     func queryWithChoice(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.modify((0..<300).map { TripBench.note("n\($0)", text: "\(1_000 + $0)") })
         } run: { bench, _ in
             try bench.query(
                 filters: [QueryFilter(key: "text", comparator: .greaterThan, operand: .string("1100"))],
                 sorts: [QuerySort(key: "text", isAscending: false)])
         }
-        Self.expect(try await trips(of: request, on: kind), warm: 4, cold: 7)
+        TripRequest.expect(try await request.trips(on: kind), warm: 4, cold: 7)
     }
 
     @Test("a known chain of 5,000 ancestors is two trips after that for the zone", arguments: TripBench.Kind.tested)
     func chain(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveChain(5_000)
         } run: { bench, _ in
             let zone = bench.notesID
             let ancestors = try bench.service.engine.read { try $0.existingZone(zone).ancestors(of: "c4999") }
             #expect(ancestors?.count == 4_999)
         }
-        let (warm, _) = try await trips(of: request, on: kind)
+        let (warm, _) = try await request.trips(on: kind)
         #expect(warm.trips == 3)
     }
 
@@ -237,16 +233,16 @@ struct TripTests {
         "a page of a guest's feed takes a trip for each level of the tree, and at most six more",
         arguments: TripBench.Kind.tested)
     func guestsPage(on kind: TripBench.Kind) async throws {
-        let request = Request { bench in
+        let request = TripRequest { bench in
             try bench.saveTree(depth: 5, width: 3)
             try bench.share("t")
         } run: { bench, _ in
             let changed = try bench.page(limit: 150, byGuest: true).changed
             #expect(changed.count == 150)
         }
-        let count = try await trips(of: request, on: kind, isCountedAlike: false)
+        let count = try await request.trips(on: kind, isCountedAlike: false)
         #expect(count.warm.trips <= 5 + 6)
-        Self.expect(count, warm: 9, cold: 13)
+        TripRequest.expect(count, warm: 9, cold: 13)
     }
 
     @Test("the next page of a guest's feed takes no more trips than the first one", arguments: TripBench.Kind.tested)

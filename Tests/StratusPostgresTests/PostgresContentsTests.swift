@@ -44,4 +44,35 @@ struct PostgresContentsTests {
             try next.transact { try $0.set([1], to: [2]) }
         }
     }
+
+    @Test(
+        "contents that are read and written inside of snapshots and transactions wait for none of these",
+        .enabled(if: PostgresTestStore.isServerThere))
+    func nested() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore { options in
+                options.pool.connectionCount = 1
+                options.pool.nestedCount = 1
+                options.wire.deadlineSeconds = 20
+            }
+            let store = try place.open()
+            defer { store.close() }
+            try TestThreads.run(12) { thread in
+                let key = [UInt8(thread)]
+                for turn in 1...4 {
+                    try store.transact(lane: StoreLane(name: [UInt8(thread % 3)])) { transaction in
+                        _ = try transaction.value(forKey: key)
+                        try store.contents?.append([[UInt8(turn)]], from: 0, to: key)
+                        try transaction.set(key, to: [UInt8(turn)])
+                    }
+                    try store.read { reader in
+                        let (value, part) = (try reader.value(forKey: key), try store.contents?.part(0, of: key))
+                        #expect(value == [UInt8(turn)])
+                        #expect(part == [UInt8(turn)])
+                    }
+                }
+            }
+            #expect(store.statistics.connectionsOpened <= 2)
+        }
+    }
 }

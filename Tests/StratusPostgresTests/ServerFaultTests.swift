@@ -90,6 +90,37 @@ struct ServerFaultTests {
         }
     }
 
+    @Test("a role with the least privileges sees the sizes of tables, and of transactions only its own")
+    func figures() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let owner = try place.open()
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret'")
+            defer { try? place.run("DROP OWNED BY \(role); DROP ROLE \(role)", isScript: true) }
+            owner.close()
+            _ = try PostgresStore.create(url: place.url, grantingTo: role)
+            let (store, _) = try PostgresStore.open(url: try place.url(as: role, "secret"), options: place.options())
+            defer { store.close() }
+            try store.transact { try $0.set([1], to: [UInt8](repeating: 1, count: 100)) }
+            let reader = try place.open { $0.use = .reading }
+            defer { reader.close() }
+            let figures = try reader.read { reader in
+                _ = try reader.value(forKey: [1])
+                return try store.read { own in
+                    _ = try own.value(forKey: [1])
+                    return try store.figures()
+                }
+            }
+            #expect(figures.tables.map(\.name) == Schema.tableNames)
+            let entries = try #require(figures.tables.first)
+            #expect(entries.byteCount > 0)
+            #expect(entries.indexByteCount > 0)
+            #expect(figures.oldestTransactionSeconds != nil)
+            #expect(figures.hiddenConnectionCount > 0)
+        }
+    }
+
     @Test("a full disk refuses writes with its code, and the next write succeeds when there is room")
     func fullDisk() async throws {
         try await TestThreads.offPool {

@@ -210,6 +210,19 @@ struct LongReadTests {
         #expect(try export(busy) == lines)
     }
 
+    @Test("with JSON, objects tell of the copy that is read, or of the first and the last moment of a long read")
+    func moments() {
+        let (first, last) = (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 90))
+        var moments = ReadMoments()
+        #expect(moments.object(at: last).jsonText == "{}")
+        moments.begun = first
+        #expect(
+            moments.object(at: last).jsonText
+                == #"{"asOf":"1970-01-01T00:00:00.000Z","asOfEnd":"1970-01-01T00:01:30.000Z"}"#)
+        moments.copied = first
+        #expect(moments.object(at: last).jsonText == #"{"asOf":"1970-01-01T00:00:00.000Z"}"#)
+    }
+
     @Test("reports and pictures over many snapshots are made while writers write", arguments: [2, 9, 40])
     func shortReport(interval: Int) throws {
         let (busy, store) = try makeShort()

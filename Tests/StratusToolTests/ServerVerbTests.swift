@@ -120,6 +120,33 @@ struct ServerVerbTests {
         #expect(!accounts.output.contains("externalID"), "\(accounts.output)")
     }
 
+    @Test("stats shows the sizes of a server's tables, and the age of the oldest transaction")
+    func stats() async throws {
+        let filled = try await shell(
+            """
+            "$TOOL" init --create-account me --store "$URL" &&
+            "$TOOL" zones create --zone notes --store "$URL" &&
+            "$TOOL" put note-1 --type Note --set title=x --zone notes --store "$URL"
+            """)
+        try #require(filled.status == 0, "\(filled.errors)")
+        let text = try await shell("\"$TOOL\" stats --store \"$URL\"")
+        #expect(text.status == 0, "\(text.errors)")
+        #expect(text.output.contains("stratus_entries"), "\(text.output)")
+        #expect(text.output.contains("oldest transaction: "), "\(text.output)")
+        let object = try await shell("\"$TOOL\" stats --json --store \"$URL\"").object()
+        let server = try #require(object["server"] as? [String: Any])
+        let tables = try #require(server["tables"] as? [[String: Any]])
+        #expect(tables.compactMap { $0["table"] as? String }.contains("stratus_contents"))
+        let entries = try #require(tables.first { $0["table"] as? String == "stratus_entries" })
+        #expect(entries["bytes"] as? Int ?? 0 > 0)
+        #expect(entries["indexBytes"] as? Int ?? 0 > 0)
+        #expect(server.keys.contains("oldestTransactionSeconds"))
+        #expect(server["hiddenConnections"] is Int)
+        try await directory.importTree()
+        let file = try await shell("\"$TOOL\" stats --json --store store").object()
+        #expect(file["server"] is NSNull)
+    }
+
     @Test("a verb that changes what is there creates no store on a server")
     func noStore() async throws {
         let run = try await shell("\"$TOOL\" renew-incarnations --store \"$URL\" --json")

@@ -1,4 +1,6 @@
-// Compares the ledger with contents in the store.
+// Compares the ledger with contents in the store. Contents are in no snapshot, so what two readings disagree about is
+// read again, in a later snapshot, before it is a finding. That is enough: no upload has the number of another, so a
+// content that is gone, or that the ledger no longer names, never comes back.
 
 import StratusLayout
 import StratusModel
@@ -17,7 +19,7 @@ extension AssetVerifier {
             }
         }
         try stored.visitNames(in: .everything) { names in
-            try noteStrays(names, &report)
+            try noteStrays(names, stored, &report)
             return .next
         }
     }
@@ -44,7 +46,9 @@ extension AssetVerifier {
         return current?.upload == upload ? .damaged(key) : nil
     }
 
-    private func noteStrays(_ names: [[UInt8]], _ report: inout VerifierReport<AssetFault>) throws {
+    private func noteStrays(
+        _ names: [[UInt8]], _ stored: StoredContents, _ report: inout VerifierReport<AssetFault>
+    ) throws {
         var uploads: [ContentKeyParts] = []
         for name in names {
             if let upload = try? GlobalKeys.readContentKey(name.span) {
@@ -53,10 +57,17 @@ extension AssetVerifier {
                 report.note(.foreign(path: Hex.text(name)))
             }
         }
+        // Since the names were read, a content may have been removed, or a commit may have named it.
+        let suspects = try unnamed(uploads).filter { try stored.contents.part(0, of: GlobalKeys.content($0)) != nil }
+        for upload in try unnamed(suspects) { report.note(.orphaned(upload.assetKey)) }
+    }
+
+    /// The contents that the ledger does not name now.
+    private func unnamed(_ uploads: [ContentKeyParts]) throws -> [ContentKeyParts] {
+        guard !uploads.isEmpty else { return [] }
         let found = try engine.read { try $0.store.values(forKeys: uploads.map(\.assetKey.ledgerKey)) }
-        for (upload, value) in zip(uploads, found) {
-            let held = try value.flatMap { try AssetEntry(decoding: $0.span).upload }
-            if held != upload.upload { report.note(.orphaned(upload.assetKey)) }
-        }
+        return try zip(uploads, found).filter { upload, value in
+            try value.flatMap { try AssetEntry(decoding: $0.span).upload } != upload.upload
+        }.map { $0.0 }
     }
 }

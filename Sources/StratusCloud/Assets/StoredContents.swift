@@ -206,7 +206,7 @@ final class StoredContents: Sendable {
         for held in leases {
             let leaseKey = GlobalKeys.upload(owner: key.owner, digest: key.digest, lease: held.lease.id)
             let entry = try transaction.store.withValue(forKey: leaseKey) { try UploadEntry(decoding: $0) }
-            if let entry { return entry.upload }
+            if let entry, !state.withLock({ $0.damaged.contains(entry.upload) }) { return entry.upload }
         }
         return nil
     }

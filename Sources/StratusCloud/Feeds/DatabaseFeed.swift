@@ -30,9 +30,10 @@ extension CloudService {
                 throw CloudError(
                     .badDatabase, "The public database has no feed of zones. Query it instead.", ["rule": "T-02"])
             }
-            try claimedAccount(of: caller)
+            let claimed = try claimedAccount(of: caller)
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             let response = try engine.read { reader in
+                DatabaseFeed.announce(by: caller, user: claimed.userName, in: database, reader)
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)
                 let feed = DatabaseFeed(
                     service: self, account: account, container: caller.container, database: database, seal: seal,
@@ -105,6 +106,7 @@ extension DatabaseFeed {
             throw CloudError.expiredToken("the database was recreated")
         }
         let keys = DatabaseKeys(entry.number)
+        announceChanges(after: known?.progress.position ?? 0, keys)
         let now = try reader.store.withValue(forKey: keys.header()) { try DatabaseHeader(decoding: $0).changeCounter }
         guard let now else {
             throw StoreError(
@@ -133,6 +135,7 @@ extension DatabaseFeed {
         let changes = try reader.store.collect(range, limit: Self.lookCount) { key, value in
             (try keys.readChangeKey(key), try DatabaseChangeEntry(decoding: value))
         }
+        announceDeletions(in: changes.lazy.map { $0.1 }, limit: limit, keys)
         var gone: Set<ZoneName> = []
         for (counter, change) in changes {
             guard response.changed.count + response.deleted.count < limit else {

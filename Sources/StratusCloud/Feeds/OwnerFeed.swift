@@ -30,11 +30,16 @@ struct OwnerFeed {
         while progress.position < now {
             let limit = zone.reads == nil ? Self.batchCount : max(Self.batchCount, min(2_048, page.roomCount + 1))
             let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
-            if let reads = zone.reads { announce(batch, reads) }
-            for change in batch {
+            var announcedCount = 0
+            for (index, change) in batch.enumerated() {
                 guard !page.isFull else {
                     page.isMoreComing = true
                     return
+                }
+                if let reads = zone.reads, index == announcedCount {
+                    let part = batch[index...].prefix(page.foreseenCount)
+                    announce(part, reads)
+                    announcedCount += part.count
                 }
                 page.look()
                 try tell(change)
@@ -70,6 +75,8 @@ struct OwnerFeed {
 struct FeedPage {
     /// The initial capacity for records.
     private static let roomCount = 128
+    /// How many records are foreseen while nothing is known of their sizes.
+    private static let firstForeseenCount = 256
 
     /// Records and deletions; bytes of the records' contents, and the record that exceeds them is still in the page;
     /// records read, delivered or not.
@@ -106,6 +113,13 @@ struct FeedPage {
     /// The most records that may still be read for this page.
     var roomCount: Int {
         max(0, min(limits.count - changed.count - deleted.count, limits.lookCount - lookCount))
+    }
+
+    /// The records that are likely to fit into the rest of this page, at least one.
+    var foreseenCount: Int {
+        guard byteCount > 0, !changed.isEmpty else { return max(1, min(roomCount, Self.firstForeseenCount)) }
+        let meanByteCount = max(1, byteCount / changed.count)
+        return max(1, min(roomCount, (limits.byteCount - byteCount) / meanByteCount + 1))
     }
 
     mutating func look() { lookCount += 1 }

@@ -57,9 +57,9 @@ extension ZoneFeed {
 
 extension OwnerFeed {
     /// Announces what telling of changes reads.
-    func announce(_ batch: [LatestWrite], _ reads: ZoneReads) {
+    func announce(_ changes: some Sequence<LatestWrite>, _ reads: ZoneReads) {
         var (saved, deleted): ([RecordName], [RecordName]) = ([], [])
-        for change in batch.prefix(page.roomCount) {
+        for change in changes {
             if case .saved = change.kind { saved.append(change.name) } else { deleted.append(change.name) }
         }
         reads.records(saved)

@@ -68,9 +68,12 @@ struct DeliveryRun {
     /// Delivers entries after `position`, until there is enough for one commit.
     mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
         let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
+        var reads = DeliveryReads(service.accountDirectory, transaction)
+        reads?.outbox(range, limit: Self.entryCount)
         let entries = try transaction.store.collect(range, limit: Self.entryCount) { key, value in
             (key: [UInt8](copying: key), value: [UInt8](copying: value))
         }
+        reads?.announce(entries)
         step.isMoreComing = entries.count == Self.entryCount
         for (index, entry) in entries.enumerated() {
             guard !isFull else {

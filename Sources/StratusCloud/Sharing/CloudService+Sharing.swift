@@ -178,14 +178,12 @@ extension CloudService {
 
     private static let maximumEventCount = 1_000
 
-    /// Removes all but the newest `shareEventCount` events of a zone's trail. A person who repeatedly joins and leaves
-    /// a public share writes into another person's zone, and is not charged for it.
+    /// Removes the events of a zone's trail up to the one that `newestDispensableEvent` returned, so that the newest
+    /// `shareEventCount` stay. A person who repeatedly joins and leaves a public share writes into another person's
+    /// zone, and is not charged for it.
     ///
-    /// Returns how many were removed; 0 for a deleted zone. Throws the store's failures.
-    @discardableResult
-    func trimShareTrail(of zone: ZoneID, shouldContinue: () -> Bool = { true }) throws -> Int {
-        guard let newest = try newestDispensableEvent(of: zone) else { return 0 }
-        var count = 0
+    /// Throws the store's failures. A deleted zone has no trail.
+    func trimShareTrail(of zone: ZoneID, upTo newest: [UInt8], shouldContinue: () -> Bool) throws {
         while shouldContinue() {
             let deleted = try engine.transact(in: zone.database) { transaction in
                 guard let keys = try transaction.zone(zone)?.keys else { return 0 }
@@ -195,25 +193,19 @@ extension CloudService {
                 for key in expired { try transaction.delete(key) }
                 return expired.count
             }
-            guard deleted > 0 else { break }
-            count += deleted
+            guard deleted > 0 else { return }
         }
-        return count
     }
 
-    /// The key of the newest event to remove.
-    private func newestDispensableEvent(of zone: ZoneID) throws -> [UInt8]? {
-        try engine.read { reader in
-            guard let keys = try reader.zone(zone)?.keys else { return nil }
-            var count = 0
-            var found: [UInt8]?
-            try reader.store.scan(keys.keyspace(.shareEvents), .backward, limit: options.shareEventCount + 1) {
-                key, _ in
-                count += 1
-                if count > options.shareEventCount { found = [UInt8](copying: key) }
-                return .next
-            }
-            return found
+    /// The key of the newest event of a zone's trail to remove; nil if it has no more than `shareEventCount`.
+    func newestDispensableEvent(of zone: ZoneReader) throws -> [UInt8]? {
+        var count = 0
+        var found: [UInt8]?
+        try zone.store.scan(zone.keys.keyspace(.shareEvents), .backward, limit: options.shareEventCount + 1) { key, _ in
+            count += 1
+            if count > options.shareEventCount { found = [UInt8](copying: key) }
+            return .next
         }
+        return found
     }
 }

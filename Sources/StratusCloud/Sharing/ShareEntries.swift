@@ -212,7 +212,11 @@ struct ShareReleaser {
         let type = ShareContent.recordType
         let range = position.map { zone.keys.types(of: type, after: $0) } ?? zone.keys.types(of: type)
         var batch = Batch()
-        try zone.store.scan(range) { key, _ in
+        let follow: EntryFollower = { key, _, reads in
+            let share = try zone.keys.readTypeKey(key).name
+            reads.add(zone.keys.record(share), following: Self.entries(of: release, zone.keys))
+        }
+        try zone.store.scan(range, .forward, limit: .max, following: follow) { key, _ in
             let name = try zone.keys.readTypeKey(key).name
             batch.shareCount += 1
             guard let record = try zone.record(name)?.record else { return .next }
@@ -226,6 +230,17 @@ struct ShareReleaser {
             return .stop
         }
         return batch
+    }
+
+    /// What follows from the record of a share: the entries that exist because of it.
+    private static func entries(of release: ReleaseEntry, _ zone: ZoneKeys) -> FetchFollower {
+        { key, value, reads in
+            guard let name = try? zone.readRecordKey(key.span).name,
+                let record = try? RecordCodec.decode(name, value.span).record,
+                let content = try? ShareContentEntry(of: record).content
+            else { return }
+            for key in ShareEntries.keys(of: content, at: SharePlace(release, share: name)) { reads.add(key) }
+        }
     }
 }
 

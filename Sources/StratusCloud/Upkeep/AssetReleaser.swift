@@ -136,6 +136,9 @@ struct AssetReleaser {
 
     private func settle(_ batch: Batch, of release: ReleaseEntry) throws -> Bool {
         try engine.transact { transaction in
+            RequestReads(transaction)?.announce(
+                [release.keys.listed(in: .releases)]
+                    + batch.assets.keys.map { GlobalKeys.asset(owner: release.owner, digest: $0.digest) })
             guard try transaction.isPending(release) else { return false }
             try service.assetLedger.settle(
                 adding: [:], removing: batch.assets, owner: release.owner, in: transaction)

@@ -117,44 +117,77 @@ extension CloudService {
         repeat {
             guard pace.shouldContinue() else { return }
             let page = try engine.read { try $0.zones(after: last, limit: Self.purgedZoneCount) }
-            for zone in page where pace.shouldContinue() {
-                if zone.database.scope == .private { try trimShareTrail(of: zone, shouldContinue: pace.shouldContinue) }
-                guard let sequence = try newestExpiredSequence(of: zone, before: limit) else { continue }
-                do {
-                    _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }
-                } catch let error as StoreError where error.code == .unknownZone {
-                    // It was deleted meanwhile, history and all.
-                    continue
+            for start in stride(from: 0, to: page.count, by: Self.comparedZoneCount) where pace.shouldContinue() {
+                let zones = page[start...].prefix(Self.comparedZoneCount)
+                for (zone, history) in zip(zones, try expiredHistories(of: zones, before: limit)) {
+                    try purge(history, of: zone, pace)
                 }
-                pace.restShortly()
             }
             last = page.last
         } while last != nil
     }
 
+    private func purge(_ history: ExpiredHistory, of zone: ZoneID, _ pace: UpkeepPace) throws {
+        guard pace.shouldContinue() else { return }
+        if let event = history.newestEvent {
+            try trimShareTrail(of: zone, upTo: event, shouldContinue: pace.shouldContinue)
+        }
+        guard let sequence = history.newestSequence else { return }
+        do {
+            _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }
+        } catch let error as StoreError where error.code == .unknownZone {
+            // It was deleted meanwhile, history and all.
+            return
+        }
+        pace.restShortly()
+    }
+
     /// Zones whose names are in memory at a time.
     private static let purgedZoneCount = 1_000
+    /// Zones whose history is looked at in one snapshot.
+    private static let comparedZoneCount = 64
+
+    /// What has expired in a zone.
+    private struct ExpiredHistory {
+        /// The key of the newest event of the trail of shares to remove.
+        var newestEvent: [UInt8]?
+        /// The newest sequence to remove from the feed.
+        var newestSequence: UInt64?
+    }
+
+    private func expiredHistories(
+        of zones: some Collection<ZoneID>, before limit: Date
+    ) throws -> [ExpiredHistory] {
+        try engine.read { reader in
+            announceHistories(of: zones, in: reader)
+            return try zones.map { id in
+                guard let zone = try reader.zone(id) else { return ExpiredHistory() }
+                return ExpiredHistory(
+                    newestEvent: try id.database.scope == .private ? newestDispensableEvent(of: zone) : nil,
+                    newestSequence: try newestExpiredSequence(of: zone, before: limit))
+            }
+        }
+    }
 
     /// The newest sequence of a zone that was written before `limit` and is after the purge horizon. Sequences grow
     /// with time, so this is a binary search.
-    private func newestExpiredSequence(of id: ZoneID, before limit: Date) throws -> UInt64? {
-        try engine.read { reader in
-            guard let zone = try reader.zone(id) else { return nil }
-            let header = try zone.header()
-            // Everything up to `low` is expired; nothing after `high` is.
-            var low = header.horizon
-            var high = header.sequence
-            while low < high {
-                let middle = low + (high - low) / 2
-                let next = try zone.changes(after: middle, limit: 1).first
-                if let next, next.sequence <= high, try zone.date(of: next) < limit {
-                    low = next.sequence
-                } else {
-                    high = middle
-                }
+    private func newestExpiredSequence(of zone: ZoneReader, before limit: Date) throws -> UInt64? {
+        let header = try zone.header()
+        // Everything up to `low` is expired; nothing after `high` is.
+        var low = header.horizon
+        var high = header.sequence
+        var reads = ExpiryReads(in: zone)
+        while low < high {
+            let middle = low + (high - low) / 2
+            reads?.willLook(between: low, and: high)
+            let next = try zone.changes(after: middle, limit: 1).first
+            if let next, next.sequence <= high, try zone.date(of: next) < limit {
+                low = next.sequence
+            } else {
+                high = middle
             }
-            return low > header.horizon ? low : nil
         }
+        return low > header.horizon ? low : nil
     }
 }
 

@@ -105,9 +105,15 @@ package enum RecordCodec {
 
     /// The number of values of the record whose first value is `first`: 1 for a whole record or a tombstone.
     package static func chunkCount(in first: Span<UInt8>) throws(StoreError) -> Int {
-        guard try RecordValueKind(of: first) == .firstChunk else { return 1 }
+        try chunks(in: first)?.count ?? 1
+    }
+
+    /// The chunks of the record whose first one is `first`, and their bytes; nil for a whole record or a tombstone.
+    package static func chunks(in first: Span<UInt8>) throws(StoreError) -> (count: Int, byteCount: Int)? {
+        guard try RecordValueKind(of: first) == .firstChunk else { return nil }
         var reader = ValueReader(first, RecordChunks.self, isSecret: true)
-        return try RecordChunks.readFirstHeader(&reader).count
+        let header = try RecordChunks.readFirstHeader(&reader)
+        return (header.count, header.byteCount)
     }
 
     /// The header of a record and every reference in its fields, lists of references included, in the order of keys and

@@ -3,7 +3,8 @@
 // Invariants:
 //   1. Every call is one statement that commits by itself, in READ COMMITTED, on a connection of the pool: one trip.
 //   2. Every call may be repeated. So a call whose connection is lost runs again on another one, until its time is up.
-//   3. Memory holds the parts of one call, and what the client library makes of them.
+//   3. A call inside of a read or a transaction of the store gets a connection while all others are lent to such calls.
+//   4. Memory holds the parts of one call, and what the client library makes of them.
 
 internal import StratusStore
 
@@ -12,10 +13,15 @@ final class PostgresContents: StoreContents {
     let partByteCount = 256 << 10
     private let pool: ConnectionPool<PostgresConnection>
     private let source: PostgresSource
+    /// Whether the calling thread has a connection of the store already.
+    private let isNested: @Sendable () -> Bool
 
-    init(_ pool: ConnectionPool<PostgresConnection>, _ source: PostgresSource) {
+    init(
+        _ pool: ConnectionPool<PostgresConnection>, _ source: PostgresSource, isNested: @escaping @Sendable () -> Bool
+    ) {
         self.pool = pool
         self.source = source
+        self.isNested = isNested
     }
 
     func append(_ parts: [[UInt8]], from index: Int, to name: [UInt8]) throws {
@@ -65,7 +71,7 @@ final class PostgresContents: StoreContents {
         let end = source.requestDeadline
         var attempt = 0
         while true {
-            let connection = try pool.lend(until: end)
+            let connection = try pool.lend(until: end, isNested: isNested())
             do {
                 defer { pool.giveBack(connection) }
                 source.note { $0.extraTrips += 1 }

@@ -17,13 +17,44 @@ extension RecordReader {
     @discardableResult
     package func willRead(zone id: ZoneID) -> GuessedZone? {
         guard store.gainsFromPrefetching else { return nil }
-        store.prefetch([GlobalKeys.database(id.database)])
-        guard let listing = engine.directoryCache.guess(for: id) else { return nil }
-        store.prefetch([DatabaseKeys(listing.database).zone(id.name)])
+        guard let listing = engine.directoryCache.guess(for: id) else {
+            var plan = ReadPlan()
+            plan.add(GlobalKeys.database(id.database), following: Self.zoneInDatabase(id.name))
+            store.prefetch(plan)
+            return nil
+        }
+        store.prefetch([GlobalKeys.database(id.database), DatabaseKeys(listing.database).zone(id.name)])
         let reads = ZoneReads(
             listing.keys, store, engine.ancestorCache, depthLimit: engine.options.limits.hierarchyDepth)
         reads.counters()
         return GuessedZone(reads: reads, identity: listing.entry.identity)
+    }
+
+    /// Announces the beginning of a range.
+    func willRead(_ range: KeyRange, limit: Int) { store.prefetch(range, .forward, limit: limit) }
+
+    /// Zones of a database that are read at once when many databases are visited.
+    private static let visitedZoneCount = 64
+
+    /// What visiting zones reads because of the entry of a database: its first zones after a position.
+    static func zonesInDatabase(after position: ZoneID?) -> EntryFollower {
+        { key, value, reads in
+            let keys = DatabaseKeys(try DatabaseEntry(decoding: value).number)
+            let database = try GlobalKeys.readDatabaseKey(key)
+            let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
+            reads.add(rest ?? keys.keyspace(.zones), limit: visitedZoneCount)
+        }
+    }
+
+    /// What follows from the entry of a database: the entry of a zone, and its header.
+    private static func zoneInDatabase(_ name: ZoneName) -> FetchFollower {
+        { _, value, reads in
+            guard let database = try? DatabaseEntry(decoding: value.span).number else { return }
+            reads.add(DatabaseKeys(database).zone(name)) { _, value, reads in
+                guard let zone = try? ZoneEntry(decoding: value.span).number else { return }
+                reads.add(ZoneKeys(database: database, zone: zone).header())
+            }
+        }
     }
 
     /// The identity in a zone's entry. Its entry is known to the reader of the zone.

@@ -96,10 +96,10 @@ package class RecordReader {
     /// Visits every database of the store in the order of its key: by container, the public one first, then by owner.
     /// With a range of their keys, visits only those in it.
     package func visitDatabases(
-        in range: KeyRange = GlobalKeys.keyspace(.databases),
+        in range: KeyRange = GlobalKeys.keyspace(.databases), following follow: EntryFollower = { _, _, _ in },
         _ visit: (_ id: DatabaseID, _ entry: DatabaseEntry) throws -> ScanStep
     ) throws {
-        try store.scan(range) { key, value in
+        try store.scan(range, .forward, limit: .max, following: follow) { key, value in
             try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
         }
     }
@@ -118,7 +118,7 @@ package class RecordReader {
     ) throws {
         var databases = GlobalKeys.keyspace(.databases)
         if let position { databases.lower = GlobalKeys.database(position.database) }
-        try visitDatabases(in: databases) { database, entry in
+        try visitDatabases(in: databases, following: Self.zonesInDatabase(after: position)) { database, entry in
             var step = ScanStep.next
             let keys = DatabaseKeys(entry.number)
             let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }

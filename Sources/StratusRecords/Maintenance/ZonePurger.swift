@@ -33,37 +33,56 @@ extension RecordEngine {
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
         shouldContinue: (PurgeProgress) -> Bool = { _ in true }
     ) throws -> PurgeProgress {
-        let clock = ContinuousClock()
         var progress = PurgeProgress()
-        var pausesInARow = 0
         var position: [UInt8]?
         while let purge = try next(in: GlobalKeys.keyspace(.purges), from: position, { try PurgeEntry(decoding: $1) }) {
             position = purge.keys.listed(in: .purges)
-            var range = purge.keys.all
-            while true {
-                guard shouldContinue(progress) else { return progress }
-                if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
-                    pausesInARow += 1
-                    progress.pauses += 1
-                    pause()
-                    continue
-                }
-                pausesInARow = 0
-                let began = clock.now
-                // No transaction writes the keys, so they need not be listed and deleted in one.
-                let keys = try read { try $0.store.keys(in: range, limit: options.limits.purgeBatchCount) }
-                guard let last = keys.last else { break }
-                try transact { transaction in for key in keys { try transaction.delete(key) } }
-                progress.entriesDeleted += keys.count
-                progress.commits += 1
-                // Continue there, so that the next scan does not pass over everything deleted before.
-                range.lower = last
-                rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
-            }
-            try transact { try $0.delete(purge.keys.listed(in: .purges)) }
+            guard try self.purge(purge, pause, rest, shouldContinue, &progress) else { return progress }
             progress.zonesFinished += 1
         }
         return progress
+    }
+
+    /// Purges a deleted zone. Returns false if it was stopped.
+    private func purge(
+        _ purge: PurgeEntry, _ pause: () -> Void, _ rest: (_ seconds: Double) -> Void,
+        _ shouldContinue: (PurgeProgress) -> Bool, _ progress: inout PurgeProgress
+    ) throws -> Bool {
+        let clock = ContinuousClock()
+        let limit = options.limits.purgeBatchCount
+        var pausesInARow = 0
+        var range = purge.keys.all
+        while true {
+            guard shouldContinue(progress) else { return false }
+            if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
+                pausesInARow += 1
+                progress.pauses += 1
+                pause()
+                continue
+            }
+            pausesInARow = 0
+            let began = clock.now
+            // No transaction writes the keys, so they need not be listed and deleted in one.
+            let (keys, endsAtOnce) = try read { reader in
+                reader.willRead(range, limit: limit)
+                return (try reader.store.keys(in: range, limit: limit), reader.store.gainsFromPrefetching)
+            }
+            guard let last = keys.last else { break }
+            // Where a read is a trip, the batch that has the last keys ends the purge.
+            let isLast = endsAtOnce && keys.count < limit
+            try transact { transaction in
+                for key in keys { try transaction.delete(key) }
+                if isLast { try transaction.delete(purge.keys.listed(in: .purges)) }
+            }
+            progress.entriesDeleted += keys.count
+            progress.commits += 1
+            // Continue there, so that the next scan does not pass over everything deleted before.
+            range.lower = last
+            rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
+            if isLast { return true }
+        }
+        try transact { try $0.delete(purge.keys.listed(in: .purges)) }
+        return true
     }
 
     /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If
@@ -138,6 +157,7 @@ extension RecordReader {
         // Read one more than is visited, to know whether there are others.
         let lastCount = limit == .max ? limit : limit + 1
         var names: [RecordName] = []
+        willRead(range, limit: min(lastCount, ZoneReads.pageCount))
         try store.scan(range) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
             if parts.chunkIndex == nil { names.append(parts.name) }

@@ -28,7 +28,7 @@ extension ZoneReads {
         let nameOffset = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount).nameOffset
         var record: [UInt8] = []
         keys.record(namedIn: key, from: nameOffset, into: &record)
-        plan.add(record)
+        plan.add(record, following: chunks)
         if needsPlaces { addPlaces(of: try ZoneKeys.readName(key, prefixByteCount: nameOffset), to: &plan) }
     }
 }

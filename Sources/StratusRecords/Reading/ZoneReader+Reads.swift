@@ -55,11 +55,28 @@ package struct ZoneReads {
         store.prefetch([keys.header(), DatabaseKeys(keys.database).header(), keys.listed(in: .rebuilds)])
     }
 
+    /// Any plan.
+    package func announce(_ plan: ReadPlan) { store.prefetch(plan) }
+
+    /// Records, with all chunks of those that are split.
     package func records(_ names: some Sequence<RecordName>) {
-        store.prefetch(names.map { keys.record($0) })
+        var plan = ReadPlan()
+        let chunks = chunks
+        for name in names { plan.add(keys.record(name), following: chunks) }
+        store.prefetch(plan)
     }
 
-    /// Records that may have several chunks, with all of them.
+    /// What follows from the value at a record's key: the chunks of the record, if it is split.
+    package var chunks: FetchFollower {
+        { [keys] key, value, reads in
+            guard let chunks = try? RecordCodec.chunks(in: value.span),
+                let name = try? keys.readRecordKey(key.span).name
+            else { return }
+            reads.add(keys.recordWithChunks(name), limit: chunks.count, byteCount: chunks.byteCount)
+        }
+    }
+
+    /// Records that may have several chunks, with all of them in the same trip.
     package func recordsWithChunks(_ names: some Sequence<RecordName>) {
         for name in names { store.prefetch(keys.recordWithChunks(name), .forward, limit: Self.stretchCount) }
     }
@@ -71,14 +88,35 @@ package struct ZoneReads {
         store.prefetch(types.map { keys.queryIndexes(of: $0) })
     }
 
-    /// The places of records and of their ancestors, at most about `levelCount` above each. Returns the names that are
-    /// announced.
-    @discardableResult
-    package func places(of names: some Sequence<RecordName>, levelCount: Int = .max) -> Set<RecordName> {
+    /// The places of records and of their ancestors. Above those that are guessed, each follows from the one below it.
+    package func places(of names: some Sequence<RecordName>) {
+        var plan = ReadPlan()
+        _ = climb(from: names) { name, parent in
+            if parent == nil {
+                plan.add(keys.parent(of: name), following: Self.above(name, keys, withCounts: false))
+            } else {
+                plan.add(keys.parent(of: name))
+            }
+        }
+        store.prefetch(plan)
+    }
+
+    /// The places of a record and of its guessed ancestors, at most about `levelCount` above it. Returns the names that
+    /// are announced.
+    func guessedPlaces(above name: RecordName, levelCount: Int) -> Set<RecordName> {
         var wanted: [[UInt8]] = []
-        let met = climb(from: names, levelCount) { name, _ in wanted.append(keys.parent(of: name)) }
+        let met = climb(from: CollectionOfOne(name), levelCount) { name, _ in wanted.append(keys.parent(of: name)) }
         store.prefetch(wanted)
         return met
+    }
+
+    /// What follows from the place of a record: that of its parent, and so on, and the counts of share roots of each.
+    private static func above(_ name: RecordName, _ keys: ZoneKeys, withCounts: Bool) -> FetchFollower {
+        { _, value, reads in
+            guard let parent = try? ParentEntry(decoding: value.span).parent else { return }
+            if withCounts { reads.add(keys.shareCount(parent: parent, name: name)) }
+            reads.add(keys.parent(of: parent), following: above(parent, keys, withCounts: withCounts))
+        }
     }
 
     /// The places of the guessed parents of records.
@@ -96,9 +134,14 @@ package struct ZoneReads {
 
     /// The counts of share roots at or below records and their ancestors.
     package func shareCounts(of names: some Sequence<RecordName>) {
-        var wanted: [[UInt8]] = []
-        _ = climb(from: names) { name, parent in wanted.append(keys.shareCount(parent: parent, name: name)) }
-        store.prefetch(wanted)
+        var plan = ReadPlan()
+        _ = climb(from: names) { name, parent in
+            plan.add(keys.shareCount(parent: parent, name: name))
+            if parent == nil {
+                plan.add(keys.parent(of: name), following: Self.above(name, keys, withCounts: true))
+            }
+        }
+        store.prefetch(plan)
     }
 
     /// The references to records.
@@ -193,6 +236,6 @@ struct WalkReads {
     /// Call it before the place of a record is read.
     mutating func willRead(placeOf name: RecordName) {
         guard let reads, !announced.contains(name) else { return }
-        announced.formUnion(reads.places(of: CollectionOfOne(name), levelCount: Self.levelCount))
+        announced.formUnion(reads.guessedPlaces(above: name, levelCount: Self.levelCount))
     }
 }

@@ -62,6 +62,15 @@ struct ReadBuffer {
         points[key] != nil || segmentIndex(containing: key) != nil
     }
 
+    /// The value under a key, if it is known and there is one. It does not count as read.
+    func peek(_ key: [UInt8]) -> [UInt8]? {
+        if let point = points[key] { return point.value }
+        guard let index = segmentIndex(containing: key) else { return nil }
+        let entries = segments[index].entries
+        let place = Self.index(in: entries, notBefore: key)
+        return place < entries.endIndex && entries[place].key == key ? entries[place].value : nil
+    }
+
     /// The answer to a look-up. What has been read is dropped first when room is needed.
     mutating func lookUp(_ key: [UInt8]) -> Answer {
         if let index = points.index(forKey: key) {

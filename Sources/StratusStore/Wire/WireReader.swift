@@ -38,8 +38,8 @@ class WireReader: StoreReader {
     }
 
     final func prefetch(_ plan: ReadPlan) {
-        prefetch(plan.keys)
-        for scan in plan.scans { snapshot.announce(scan) }
+        checkIsValid()
+        snapshot.announce(plan) { ownWrite($0) == nil }
     }
 
     final func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {

@@ -3,7 +3,8 @@
 //
 // How it works: an announcement only remembers what will be read. The first read that the buffer cannot answer fetches
 // itself and everything announced so far, in one trip, and goes on. So a caller that announces all of its reads first
-// needs one trip, and one that forgets some needs more, but never gets another answer.
+// needs one trip, and one that forgets some needs more, but never gets another answer. What follows from fetched
+// entries (`FetchFollower`) is announced when they have arrived, so it is fetched with the next trip.
 //
 // Invariants:
 //   1. All answers are of one snapshot: a session that was lost is replaced only before it has answered anything.
@@ -28,9 +29,13 @@ final class WireSnapshot {
     private var session: (any WireSession)?
     private var buffer: ReadBuffer
     private var announcedKeys: [[UInt8]] = []
-    private var announcedKeySet: Set<[UInt8]> = []
-    private var announcedScans: [PlannedScan] = []
+    /// The same keys, with what follows from their entries.
+    private var announcedFollowers: [[UInt8]: [FetchFollower]] = [:]
+    private var announcedScans: [(scan: PlannedScan, follow: FetchFollower?)] = []
     private var announcedScanSet: Set<PlannedScan> = []
+    /// The bytes of large scans that are announced, and the scans that wait until others were fetched.
+    private var announcedByteCount = 0
+    private var waitingScans: [PlannedScan] = []
     /// The sizes of entries in pages, from which the size of the next ones is foreseen.
     private var pagedEntryCount = 0
     private var pagedByteCount = 0
@@ -61,21 +66,67 @@ final class WireSnapshot {
 
     // MARK: Announcing
 
-    func announce(_ key: [UInt8]) {
-        guard announcedKeys.count < options.planKeyCount, !buffer.knows(key) else { return }
-        if announcedKeySet.insert(key).inserted { announcedKeys.append(key) }
+    func announce(_ key: [UInt8]) { _ = register(key, nil) }
+
+    func announce(_ scan: PlannedScan) { register(scan, nil) }
+
+    /// Announces a plan, without the keys that the caller does not read here.
+    func announce(_ plan: ReadPlan, where isRead: (_ key: [UInt8]) -> Bool = { _ in true }) {
+        var known = register(plan, where: isRead)
+        // What follows from entries that are known already. Damaged entries may follow from each other in a circle.
+        var left = options.planKeyCount
+        while left > 0, let (key, value, follow) = known.popLast() {
+            left -= 1
+            var reads = ReadPlan()
+            follow(key, value, &reads)
+            known += register(reads) { _ in true }
+        }
     }
 
-    func announce(_ scan: PlannedScan) {
+    private typealias KnownEntry = (key: [UInt8], value: [UInt8], follow: FetchFollower)
+
+    /// Registers the unknown reads of a plan. Returns the known entries from which others follow.
+    private func register(_ plan: ReadPlan, where isRead: (_ key: [UInt8]) -> Bool) -> [KnownEntry] {
+        var known: [KnownEntry] = []
+        var followers = plan.keyFollowers[...]
+        for (index, key) in plan.keys.enumerated() {
+            let follow = followers.first?.index == index ? followers.popFirst()?.follow : nil
+            if isRead(key), let entry = register(key, follow) { known.append(entry) }
+        }
+        followers = plan.scanFollowers[...]
+        for (index, scan) in plan.scans.enumerated() {
+            register(scan, followers.first?.index == index ? followers.popFirst()?.follow : nil)
+        }
+        return known
+    }
+
+    private func register(_ key: [UInt8], _ follow: FetchFollower?) -> KnownEntry? {
+        guard !buffer.knows(key) else {
+            guard let follow, let value = buffer.peek(key) else { return nil }
+            return (key, value, follow)
+        }
+        guard announcedKeys.count < options.planKeyCount else { return nil }
+        let isNew = announcedFollowers[key] == nil
+        if isNew { announcedKeys.append(key) }
+        if let follow {
+            announcedFollowers[key, default: []].append(follow)
+        } else if isNew {
+            announcedFollowers[key] = []
+        }
+        return nil
+    }
+
+    private func register(_ scan: PlannedScan, _ follow: FetchFollower?) {
         guard scan.limit > 0, !scan.range.isEmpty, announcedScans.count < options.planScanCount else { return }
         guard var rest = buffer.unknownPart(of: scan) else { return }
+        guard announcedByteCount == 0 || announcedByteCount + scan.byteCount <= options.bufferByteCount else {
+            if waitingScans.count < options.planScanCount { waitingScans.append(scan) }
+            return
+        }
         rest.limit = pageCount(for: rest.limit)
-        if announcedScanSet.insert(rest).inserted { announcedScans.append(rest) }
-    }
-
-    func announce(_ plan: ReadPlan) {
-        for key in plan.keys { announce(key) }
-        for scan in plan.scans { announce(scan) }
+        guard announcedScanSet.insert(rest).inserted else { return }
+        announcedScans.append((rest, follow))
+        announcedByteCount += scan.byteCount
     }
 
     /// Fetches what is announced. One trip; none if everything is known.
@@ -131,23 +182,14 @@ final class WireSnapshot {
 
     // MARK: Fetching
 
-    /// Fetches what is missing, and everything announced as far as a plan has room.
+    /// Fetches what is missing, and everything announced as far as a plan has room. Then announces what follows.
     private func fetch(_ missing: some Sequence<[UInt8]>, _ missingScan: PlannedScan?) throws {
-        var plan = ReadPlan()
-        var planned: Set<[UInt8]> = []
-        func add(_ key: [UInt8]) {
-            if !buffer.knows(key), planned.insert(key).inserted { plan.add(key) }
-        }
-        for key in missing {
-            guard planned.count < options.planKeyCount else { break }
-            add(key)
-        }
-        for key in announcedKeys where planned.count < options.planKeyCount { add(key) }
-        for scan in scans(with: missingScan) { plan.add(scan.range, scan.direction, limit: scan.limit) }
+        let plan = plan(missing, missingScan)
         announcedKeys = []
-        announcedKeySet = []
+        announcedFollowers = [:]
         announcedScans = []
         announcedScanSet = []
+        announcedByteCount = 0
 
         let answer = try ask(plan)
         guard answer.values.count == plan.keys.count, answer.pages.count == plan.scans.count else {
@@ -158,19 +200,62 @@ final class WireSnapshot {
             pagedByteCount += page.entries.reduce(0) { $0 + $1.key.count + $1.value.count }
         }
         buffer.insert(answer, of: plan)
+        announceFollowing(answer, of: plan)
+    }
+
+    private func plan(_ missing: some Sequence<[UInt8]>, _ missingScan: PlannedScan?) -> ReadPlan {
+        var plan = ReadPlan()
+        var planned: Set<[UInt8]> = []
+        func add(_ key: [UInt8]) {
+            guard !buffer.knows(key), planned.insert(key).inserted else { return }
+            let followers = announcedFollowers[key] ?? []
+            switch followers.count {
+            case 0: plan.add(key)
+            case 1: plan.add(key, following: followers[0])
+            default: plan.add(key) { for follow in followers { follow($0, $1, &$2) } }
+            }
+        }
+        for key in missing {
+            guard planned.count < options.planKeyCount else { break }
+            add(key)
+        }
+        for key in announcedKeys where planned.count < options.planKeyCount { add(key) }
+        for (scan, follow) in scans(with: missingScan) {
+            if let follow {
+                plan.add(scan.range, scan.direction, limit: scan.limit, following: follow)
+            } else {
+                plan.add(scan.range, scan.direction, limit: scan.limit)
+            }
+        }
+        return plan
+    }
+
+    /// Announces what follows from fetched entries, and what had to wait.
+    private func announceFollowing(_ answer: FetchedReads, of plan: ReadPlan) {
+        let waiting = waitingScans
+        waitingScans = []
+        for scan in waiting { announce(scan) }
+        var reads = ReadPlan()
+        for (index, follow) in plan.keyFollowers {
+            if let value = answer.values[index] { follow(plan.keys[index], value, &reads) }
+        }
+        for (index, follow) in plan.scanFollowers {
+            for entry in answer.pages[index].entries { follow(entry.key, entry.value, &reads) }
+        }
+        announce(reads)
     }
 
     /// The announced scans with the missing one. An announced scan that begins where the missing one does, and goes at
     /// least as far, replaces it.
-    private func scans(with missing: PlannedScan?) -> [PlannedScan] {
+    private func scans(with missing: PlannedScan?) -> [(scan: PlannedScan, follow: FetchFollower?)] {
         guard let missing else { return announcedScans }
         var scans = announcedScans
-        if let index = scans.firstIndex(where: { $0.covers(missing) }) {
-            scans[index].limit = max(scans[index].limit, missing.limit)
+        if let index = scans.firstIndex(where: { $0.scan.covers(missing) }) {
+            scans[index].scan.limit = max(scans[index].scan.limit, missing.limit)
             return scans
         }
         if scans.count >= options.planScanCount { scans.removeLast() }
-        return [missing] + scans
+        return [(missing, nil)] + scans
     }
 
     /// One trip, and more only while sessions are lost before the first answer.

@@ -17,13 +17,16 @@ package final class WireStore: OrderedStore {
     package let isShared: Bool
     package let contents: (any StoreContents)?
 
+    /// `makeContents` gets a function that says whether the calling thread is inside of a read or a transaction of the
+    /// store: what it needs for contents must not wait until that one has ended.
     package init(
-        _ source: any WireSource, isShared: Bool = true, contents: (any StoreContents)? = nil,
+        _ source: any WireSource, isShared: Bool = true,
+        contents makeContents: (_ isNested: @escaping @Sendable () -> Bool) -> (any StoreContents)? = { _ in nil },
         options: WireOptions = WireOptions()
     ) {
         self.source = source
         self.isShared = isShared
-        self.contents = contents
+        contents = makeContents { [gate] in gate.isEntered }
         self.options = options
         lanes = WireLanes(source, ledger, options)
     }
@@ -115,6 +118,9 @@ final class WireGate: @unchecked Sendable {  // because the monitor guards all s
     private var calls: [ThreadIdentity: Int] = [:]
     /// Threads that run transactions.
     private var writers: Set<ThreadIdentity> = []
+
+    /// Whether the thread is in a call.
+    var isEntered: Bool { monitor.withLock { calls[.current] != nil } }
 
     /// Returns whether the thread is in another call. Throws `.closed`. Pair it with `leave`.
     func enter() throws -> Bool {

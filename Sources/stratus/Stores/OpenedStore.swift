@@ -17,6 +17,8 @@ struct OpenedStore {
     var contents: AssetStore?
     /// What the operator of a server should know.
     var notices: [StoreError] = []
+    /// Asks the server that has the store for its figures; nil for a store in a directory.
+    var serverFigures: (() throws -> StoreServer.Figures)?
     /// Closes a store that has neither files nor a host.
     var onClose: () -> Void = {}
     /// The copy that is read, if it is one, and the process that holds the store.

@@ -10,6 +10,29 @@ import StratusStore
 
 /// Opens stores on a server.
 enum StoreServer {
+    /// What a server says of a store: see `ServerFigures`.
+    struct Figures {
+        struct Table {
+            let name: String
+            let rowCount: Int?
+            let byteCount: Int
+            let indexByteCount: Int
+        }
+
+        let tables: [Table]
+        let oldestTransactionSeconds: Double?
+        let hiddenConnectionCount: Int
+
+        fileprivate init(_ figures: ServerFigures) {
+            tables = figures.tables.map {
+                Table(
+                    name: $0.name, rowCount: $0.rowCount, byteCount: $0.byteCount, indexByteCount: $0.indexByteCount)
+            }
+            oldestTransactionSeconds = figures.oldestTransactionSeconds
+            hiddenConnectionCount = figures.hiddenConnectionCount
+        }
+    }
+
     /// Connections of a verb, which runs on few threads.
     private static let connectionCount = 4
     /// Long enough to find that the host of a lease is dead: a killed verb, or one from before a backup was restored.
@@ -37,6 +60,7 @@ enum StoreServer {
                 host: opening.isReading ? ReadHost(ReadStore(engine, assets: contents)) : nil)
             opened.contents = contents
             opened.notices = notices
+            opened.serverFigures = { Figures(try store.figures()) }
             opened.onClose = {
                 // A host of verbs closes the store itself.
                 if !opening.isReading { store.close() }

@@ -63,7 +63,10 @@ final class StoreSession {
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
         if !arguments.json { for note in session.opened.notes { Console.note(note) } }
-        if !session.engine.store.snapshotsLast { Console.note("note: the store is read over several moments") }
+        if !session.engine.store.snapshotsLast {
+            Console.note("note: the store is read over several moments")
+            Console.readsSeveralMoments(since: Date())
+        }
         return try body(session)
     }
 
@@ -96,6 +99,9 @@ final class StoreSession {
             return files
         }
     }
+
+    /// What the server that has the store says of it; nil for a store in a directory.
+    var serverFigures: StoreServer.Figures? { get throws { try opened.serverFigures?() } }
 
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }

@@ -11,6 +11,21 @@ import CStratusSystem
 import Foundation
 import Synchronization
 
+/// Of which moments the objects of a verb tell.
+struct ReadMoments: Sendable {
+    /// When the copy was made that is read.
+    var copied: Date?
+    /// When the reading of a store began that is read page by page, over several snapshots.
+    var begun: Date?
+
+    /// The members of an object that is written now; none if the store itself is read, at one moment.
+    func object(at now: Date) -> JSONObject {
+        if let copied { return ["asOf": Quantities.timestamp(copied)] }
+        guard let begun else { return [:] }
+        return ["asOf": Quantities.timestamp(begun), "asOfEnd": Quantities.timestamp(now)]
+    }
+}
+
 /// The two outputs of one run. Use it on one thread, except for `Console.note`.
 final class Console {
     /// A style by the terminal's code for it.
@@ -78,7 +93,7 @@ final class Console {
     func object(_ object: @autoclosure () throws -> JSONObject, isDated: Bool = true) throws {
         guard usesJSON else { return }
         var object = try object()
-        if isDated, let date = Self.copyDate.withLock({ $0 }) { object.add("asOf", Quantities.timestamp(date)) }
+        if isDated { object = object + Self.moments.withLock { $0.object(at: Date()) } }
         try append(object.jsonText)
     }
 
@@ -94,15 +109,18 @@ final class Console {
             try append((isFirst ? "" : ",") + element.jsonText, terminator: "")
             isFirst = false
         }
-        let date = Self.copyDate.withLock { $0 }
-        try append("]" + (date.map { ",\"asOf\":" + Quantities.timestamp($0).jsonText } ?? "") + "}")
+        let moments = Self.moments.withLock { $0.object(at: Date()) }
+        try append("]" + (moments.members.isEmpty ? "" : "," + moments.jsonText.dropFirst().dropLast()) + "}")
     }
 
-    /// The date of the copy that is read instead of the store itself. A process reads one store.
-    private static let copyDate = Mutex<Date?>(nil)
+    /// A process reads one store.
+    private static let moments = Mutex(ReadMoments())
 
-    /// Adds the date of the copy to all later objects.
-    static func readsCopy(of date: Date) { copyDate.withLock { $0 = date } }
+    /// Adds the date of the copy that is read instead of the store itself to all later objects.
+    static func readsCopy(of date: Date) { moments.withLock { $0.copied = date } }
+
+    /// Adds to all later objects since when the store has been read, and until when: its snapshots end early.
+    static func readsSeveralMoments(since date: Date) { moments.withLock { $0.begun = date } }
 
     /// Says at the end of a list that --limit has left some out: on standard error, or with JSON as an object.
     func moreComing(_ things: String, limit: Int) throws {

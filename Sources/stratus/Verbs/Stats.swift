@@ -11,14 +11,18 @@ struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows what a store holds and how much room it takes.",
         discussion: """
-            Sizes are LevelDB's estimates and include only files; they are null for a store on PostgreSQL. --count counts the entries of every keyspace, which \
-            reads the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of \
+            Sizes are LevelDB's estimates and include only files. A store on PostgreSQL has one table for all zones: \
+            the sizes of zones are null, and those of tables are shown, with the rows that the server estimates, and \
+            the age of the oldest transaction in its database. A role without pg_read_all_stats sees no other role's \
+            transactions; hiddenConnections counts these connections. --count counts the entries of every keyspace, \
+            which reads the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of \
             the line.
 
             If a host serves the store and refuses writes after a failed write, the verb shows the cause; 'stratus \
             recover' makes the host open the store again. takesWrites is null if no host was asked.
 
-            --json: {"path","takesWrites","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
+            --json: {"path","takesWrites","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","server":{"tables":[{"table","rows","bytes","indexBytes"}],"oldestTransactionSeconds",\
+            "hiddenConnections"} or null,"zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
 
             Example: stratus stats --count --store ./store
@@ -45,10 +49,13 @@ struct Stats: ParsableCommand {
                     "tables by level: \(figures.filesByLevel.map(String.init).joined(separator: " ")), "
                         + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             }
+            let server = try session.serverFigures
+            if let server { try show(server, console) }
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
                 "path": session.path, "takesWrites": takesWrites, "writeFailure": failure?.object,
                 "filesByLevel": figures?.filesByLevel, "memoryBytes": figures?.memoryByteCount,
+                "server": server?.object,
             ]
             try console.object(store, list: "zones") { add in
                 try session.engine.read(.wholeStore) { reader in
@@ -76,6 +83,22 @@ struct Stats: ParsableCommand {
             Console.note("note: could not ask the store's host whether it takes writes: \(VisibleText.of(reason))")
             return (nil, nil)
         }
+    }
+
+    private func show(_ server: StoreServer.Figures, _ console: Console) throws {
+        var table = Table(titles: ["table", "rows", "bytes", "bytes of indexes"])
+        table.rows = server.tables.map {
+            [
+                $0.name, $0.rowCount.map { Quantities.count($0) } ?? "?", Quantities.bytes($0.byteCount),
+                Quantities.bytes($0.indexByteCount),
+            ]
+        }
+        for line in table.lines { try console.line("  " + line) }
+        let oldest = server.oldestTransactionSeconds.map { Quantities.duration(.seconds($0)) } ?? "none"
+        let hidden = Quantities.count(server.hiddenConnectionCount, "connection")
+        try console.line(
+            "oldest transaction: \(oldest)"
+                + (server.hiddenConnectionCount > 0 ? "; \(hidden) of other roles cannot be seen" : ""))
     }
 
     private func object(
@@ -114,6 +137,18 @@ struct Stats: ParsableCommand {
             "container": database.container.text, "owner": database.owner?.text, "scope": "\(database.scope)",
             "zone": zone.id.name.text, "records": header.recordCount, "sequence": header.sequence,
             "horizon": header.horizon, "bytes": byteCount, "keyspaces": keyspaces,
+        ]
+    }
+}
+
+extension StoreServer.Figures {
+    fileprivate var object: JSONObject {
+        let tables: [JSONObject] = tables.map {
+            ["table": $0.name, "rows": $0.rowCount, "bytes": $0.byteCount, "indexBytes": $0.indexByteCount]
+        }
+        return [
+            "tables": tables, "oldestTransactionSeconds": oldestTransactionSeconds,
+            "hiddenConnections": hiddenConnectionCount,
         ]
     }
 }

@@ -261,6 +261,27 @@ struct StoredContentsTests {
         #expect(try fixture.engine.read { try $0.store.keys(in: GlobalKeys.keyspace(.assets)).count } == 1)
     }
 
+    @Test("a content that is removed, or named, between two snapshots of a verification is no finding")
+    func verifyingMeanwhile() throws {
+        let meddling = MeddlingContents(memory)
+        let store = MeddledStore(wrapped: records, contents: meddling)
+        let fixture = try AssetFixture(on: store, directory: scratch.path + "/assets", clock: clock)
+        let removed = try fixture.save(write(1))
+        meddling.afterNextNames {
+            try fixture.settle(removing: [removed])
+            #expect(try fixture.collector.collectOrphans() == 1)
+        }
+        let first = try fixture.verifier.verify()
+        #expect(first.findings.isEmpty)
+        #expect(first.strayCount == 0)
+        let added = try fixture.store.takeIn(path: write(2), owner: Self.owner)
+        meddling.afterNextParts(1) { try fixture.settle(adding: [added]) }
+        let second = try fixture.verifier.verify()
+        #expect(second.findings.isEmpty)
+        #expect(second.strayCount == 0)
+        #expect(!meddling.waits)
+    }
+
     @Test("over a wire, a record's transaction makes one trip more for the lease")
     func trips() throws {
         let clock = clock
@@ -277,4 +298,66 @@ struct StoredContentsTests {
         try fixture.settle(removing: [asset])
         #expect(try fixture.collector.collectOrphans() == 1)
     }
+}
+
+/// Contents around which something happens.
+private final class MeddlingContents: StoreContents {
+    private struct State: Sendable {
+        var afterNames: (@Sendable () throws -> Void)?
+        var afterParts: (left: Int, action: @Sendable () throws -> Void)?
+    }
+
+    private let memory: MemoryContents
+    private let state = Locked(State())
+
+    init(_ memory: MemoryContents) { self.memory = memory }
+
+    /// Whether something has not happened yet.
+    var waits: Bool { state.withLock { $0.afterNames != nil || $0.afterParts != nil } }
+
+    func afterNextNames(_ action: @escaping @Sendable () throws -> Void) { state.withLock { $0.afterNames = action } }
+
+    /// Acts after so many parts have been read.
+    func afterNextParts(_ count: Int, _ action: @escaping @Sendable () throws -> Void) {
+        state.withLock { $0.afterParts = (count, action) }
+    }
+
+    var partByteCount: Int { memory.partByteCount }
+
+    func append(_ parts: [[UInt8]], from index: Int, to name: [UInt8]) throws {
+        try memory.append(parts, from: index, to: name)
+    }
+
+    func part(_ index: Int, of name: [UInt8]) throws -> [UInt8]? {
+        let part = memory.part(index, of: name)
+        let action = state.withLock { state -> (@Sendable () throws -> Void)? in
+            guard let (left, action) = state.afterParts else { return nil }
+            state.afterParts = left > 1 ? (left - 1, action) : nil
+            return left > 1 ? nil : action
+        }
+        try action?()
+        return part
+    }
+
+    func names(after name: [UInt8]?, limit: Int) throws -> [[UInt8]] {
+        let names = memory.names(after: name, limit: limit)
+        let action = state.withLock { state in
+            defer { state.afterNames = nil }
+            return state.afterNames
+        }
+        try action?()
+        return names
+    }
+
+    func remove(_ name: [UInt8], limit: Int) -> Bool { memory.remove(name, limit: limit) }
+
+    func milliseconds() -> UInt64 { memory.milliseconds() }
+}
+
+/// A store with these contents.
+private final class MeddledStore: StoreWrapper {
+    let wrapped: any OrderedStore
+    let contents: (any StoreContents)?
+
+    init(wrapped: any OrderedStore, contents: any StoreContents) { (self.wrapped, self.contents) = (wrapped, contents) }
 }

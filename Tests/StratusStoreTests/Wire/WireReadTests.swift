@@ -56,6 +56,71 @@ struct WireReadTests {
         #expect(single == 3)
     }
 
+    /// Follows an entry to the one that is twice as far on.
+    private static let doubling: FetchFollower = { entry, _, reads in
+        let number = Int(entry[1]) << 8 | Int(entry[2])
+        reads.add(key(2 * number), following: doubling)
+    }
+
+    @Test("what follows from fetched entries is fetched with the next trip, for all entries together")
+    func followingEntries() throws {
+        let store = try makeStore(1_000)
+        let trips = try store.trips {
+            try store.read { reader in
+                var plan = ReadPlan()
+                for number in [1, 3, 5, 7] { plan.add(key(number), following: Self.doubling) }
+                plan.add(KeyRange(from: key(500), upTo: key(510)), limit: 2) { entry, _, reads in
+                    reads.add(key(Int(entry[2]) + 300))
+                }
+                reader.prefetch(plan)
+                for number in [1, 3, 5, 7, 2, 6, 10, 14, 4, 12, 20, 28] {
+                    let value = try reader.value(forKey: key(number))
+                    #expect(value == [UInt8(number)])
+                }
+                // 500 and 501 are 244 and 245 beyond 256.
+                #expect(try reader.values(forKeys: [key(544), key(545)]) == [[0x20], [0x21]])
+            }
+        }
+        #expect(trips == 3)
+    }
+
+    @Test("what follows from an entry that is known already is announced at once, and a circle of entries has an end")
+    func followingKnown() throws {
+        let store = try makeStore(10)
+        let trips = try store.trips {
+            try store.read { reader in
+                try reader.scan(range, .forward, limit: .max) { _, _ in .next }
+                var plan = ReadPlan()
+                // It follows from itself.
+                plan.add(key(0), following: Self.doubling)
+                plan.add(key(1)) { _, _, reads in reads.add(KeyRange(from: [2], upTo: [3]), limit: 1) }
+                reader.prefetch(plan)
+                #expect(try reader.contains([3]) == false)
+                #expect(try reader.contains([2]) == false)
+            }
+        }
+        #expect(trips == 2)
+    }
+
+    @Test("large scans wait for the next trip when a plan has as many bytes as a reader remembers")
+    func largeScans() throws {
+        let store = try makeStore(9) { $0.wire.bufferByteCount = 1_000 }
+        let trips = try store.trips {
+            try store.read { reader in
+                var plan = ReadPlan()
+                for number in 0..<9 {
+                    plan.add(KeyRange(from: key(number), upTo: key(number + 1)), limit: 1, byteCount: 300)
+                }
+                reader.prefetch(plan)
+                for number in 0..<9 {
+                    let value = try reader.value(forKey: key(number))
+                    #expect(value == [UInt8(number)])
+                }
+            }
+        }
+        #expect(trips == 3)
+    }
+
     @Test("several keys at once need one trip, and a reader that reads nothing needs none")
     func values() throws {
         let store = try makeStore(3_000)

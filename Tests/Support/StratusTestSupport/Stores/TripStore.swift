@@ -11,7 +11,7 @@ internal import StratusLayout
 /// A failure of one trip.
 package struct TripFault: Sendable {
     package enum Point: Sendable {
-        /// The beginning of a transaction. Every kind of fault means here that no connection comes in the caller's time.
+        /// The beginning of a transaction. Every kind of fault means that no connection comes in the caller's time.
         case beginning
         case fetch
         case commit
