@@ -19,6 +19,17 @@ private func awaitOtherWatch(_ store: any OrderedStore) throws {
 extension StoreConformance {
     static let laneChecks: [Check] = [
         Check("a thread that learns that a transaction is done reads its writes, in any lane and scope") { store in
+            // One after the other first: among many threads, later commits can hide that one came late.
+            for (index, lane) in lanes.enumerated() {
+                let key = [UInt8(100 + index)]
+                try store.transact(lane: lane) { try $0.setNumber(1, forKey: key) }
+                for scope in [ReadScope.page, .wholeStore] {
+                    try TestThreads.run(1) { _ in
+                        let found = try store.read(scope) { try $0.number(forKey: key) }
+                        try require(found == 1, "\(found) was read after 1 was done")
+                    }
+                }
+            }
             let done = Locked<[UInt8: Int]>([:])
             let missing = Locked(UInt8(lanes.count))
             try TestThreads.run(2 * lanes.count) { thread in
