@@ -37,18 +37,28 @@ import Testing
 }
 
 @Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct CommitOutcomeTests {
+    /// Runs the body with a store behind a proxy.
+    private static func behindProxy(
+        patienceSeconds: Double = 60,
+        _ body: @escaping @Sendable (PostgresTestStore, WireProxy, PostgresStore) throws -> Void
+    ) async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore { $0.commitPatienceSeconds = patienceSeconds }
+            let proxy = try WireProxy(place.url)
+            defer { proxy.stop() }
+            let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
+            defer { store.close() }
+            try body(place, proxy, store)
+        }
+    }
+
     @Test(
         "a commit around which the connection is cut happens once, and its caller gets its result",
         arguments: [
             WireFault.cutBefore, .cutAfterForwarding, .cutAfterAnswer,
         ])
     func cut(fault: WireFault) async throws {
-        try await TestThreads.offPool {
-            let place = try PostgresTestStore()
-            let proxy = try WireProxy(place.url)
-            defer { proxy.stop() }
-            let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
-            defer { store.close() }
+        try await Self.behindProxy { place, proxy, store throws in
             for turn in 1...6 {
                 proxy.plan(fault)
                 #expect(try store.increment([1], lane: turn % 2 == 0 ? [1] : nil) == turn)
@@ -65,12 +75,7 @@ import Testing
             WireFault.silentBefore, .silentAfterForwarding,
         ])
     func silent(fault: WireFault) async throws {
-        try await TestThreads.offPool {
-            let place = try PostgresTestStore { $0.commitPatienceSeconds = 0.3 }
-            let proxy = try WireProxy(place.url)
-            defer { proxy.stop() }
-            let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
-            defer { store.close() }
+        try await Self.behindProxy(patienceSeconds: 0.3) { _, proxy, store throws in
             #expect(try store.increment([1]) == 1)
             proxy.plan(fault)
             #expect(try store.increment([1]) == 2)
@@ -81,12 +86,7 @@ import Testing
 
     @Test("a connection that is lost before the commit runs the body again, and asks nobody")
     func lostBefore() async throws {
-        try await TestThreads.offPool {
-            let place = try PostgresTestStore()
-            let proxy = try WireProxy(place.url)
-            defer { proxy.stop() }
-            let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
-            defer { store.close() }
+        try await Self.behindProxy { _, proxy, store throws in
             let runs = Locked(0)
             try store.transact { transaction in
                 _ = try transaction.value(forKey: [1])
@@ -105,12 +105,7 @@ import Testing
 
     @Test("a snapshot that was lost before its first answer is taken again, and ends with its code after it")
     func lostSnapshots() async throws {
-        try await TestThreads.offPool {
-            let place = try PostgresTestStore()
-            let proxy = try WireProxy(place.url)
-            defer { proxy.stop() }
-            let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
-            defer { store.close() }
+        try await Self.behindProxy { _, proxy, store throws in
             try store.transact { try $0.set([1], to: [1]) }
             proxy.cutAll()
             #expect(try store.read { try $0.value(forKey: [1]) } == [1])

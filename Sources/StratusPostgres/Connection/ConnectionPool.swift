@@ -50,7 +50,7 @@ extension ConnectionPool where Connection == PostgresConnection {
                 // A client would take an invalid request for its own.
                 if shown.code == .invalidRequest {
                     shown = StoreError(
-                        .unavailable, "The connection to PostgreSQL is not direct any longer: see the cause.",
+                        .unavailable, "The connection to PostgreSQL is no longer direct: see the cause.",
                         shown.fields, cause: shown.message)
                 }
                 throw OpeningFailure(error: shown, isWorthRetrying: error.isWorthRetrying)
