@@ -90,8 +90,15 @@ package final class PostgresStore: OrderedStore {
         on connection: PostgresConnection, _ options: PostgresOptions, until deadline: MonotonicTime
     ) throws {
         var state = try Schema.look(on: connection, until: deadline)
-        if state == .absent, options.use == .hosting, options.createsTables {
-            _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
+        if options.use == .hosting, state.isOlder || state == .absent && options.createsTables {
+            do {
+                _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
+            } catch let error as ServerError where state.isOlder && error.errorClass == .code(.notPermitted) {
+                throw StoreError(
+                    .olderFormat,
+                    "The tables have an older layout: as their owner run stratus init --store URL --host-role NAME.",
+                    cause: error.message)
+            }
             state = try Schema.look(on: connection, until: deadline)
         }
         guard case .present(let version, let unreadable, let unwritable) = state else {

@@ -13,7 +13,7 @@ internal import StratusStore
 /// The tables that a store needs, as SQL.
 enum Schema {
     /// The layout of the tables. The layout of entries has its own number, in an entry.
-    static let version: Int32 = 1
+    static let version: Int32 = 2
 
     static let tableNames = [
         "stratus_entries", "stratus_receipts", "stratus_host", "stratus_beats", "stratus_contents",
@@ -21,8 +21,12 @@ enum Schema {
 
     /// The statements that create the tables, in their order. They run in one transaction.
     static let tables = [
-        // YugabyteDB hashes a primary key unless it is ascending; PostgreSQL has no such word there.
-        "CREATE TABLE stratus_entries (k bytea PRIMARY KEY, v bytea NOT NULL)",
+        // YugabyteDB hashes a primary key unless it is ascending; PostgreSQL has no such word there. Room in each page
+        // lets a row that is written again stay in its page: then no other transaction that has read a page of the
+        // index near it meets a conflict.
+        "CREATE TABLE stratus_entries (k bytea PRIMARY KEY, v bytea) WITH (fillfactor = 75)",
+        // The server compresses no keys, so that those which fill a page do.
+        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE PLAIN",
         """
         CREATE TABLE stratus_receipts (id bytea PRIMARY KEY, written_by smallint NOT NULL,
             asked integer NOT NULL DEFAULT 0, at timestamptz NOT NULL DEFAULT clock_timestamp())
@@ -44,6 +48,14 @@ enum Schema {
         """,
     ]
 
+    /// What changes tables of layout 1 into those of layout 2. The entries stay as they are.
+    private static let upgrades = [
+        "ALTER TABLE stratus_entries ALTER COLUMN v DROP NOT NULL",
+        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE PLAIN",
+        "ALTER TABLE stratus_entries SET (fillfactor = 75)",
+        "UPDATE stratus_host SET schema_version = \(version) WHERE id = 1",
+    ]
+
     static let firstHostRow =
         "INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, \(version), 0)"
 
@@ -52,6 +64,8 @@ enum Schema {
         case absent
         /// The tables are there. Names the first that the role may not read, and not write.
         case present(version: Int32, unreadable: String?, unwritable: String?)
+
+        var isOlder: Bool { if case .present(let version, _, _) = self { version < Schema.version } else { false } }
     }
 
     /// Looks for the tables in the schema that the connection uses.
@@ -74,7 +88,8 @@ enum Schema {
         return .present(version: try row.integer(0, 0), unreadable: nil, unwritable: unwritable)
     }
 
-    /// Creates the schema that the address names, and the tables, if there is no store. Gives a role what a host needs.
+    /// Creates the schema that the address names, and the tables, if there is no store. Changes tables of an older
+    /// layout, which only their owner may. Gives a role what a host needs.
     /// Returns whether the store is new. After an error the connection is of no use.
     static func create(
         on connection: PostgresConnection, grantingTo role: String?, until deadline: MonotonicTime
@@ -91,6 +106,9 @@ enum Schema {
         let isNew = try !connection.run([hostTableExists], until: deadline)[0].truth(0, 0)
         if isNew {
             let steps = (tables + [firstHostRow]).map { SetUp.Query(name: "create the tables", sql: $0) }
+            _ = try connection.run(steps, until: deadline)
+        } else if try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self) < version {
+            let steps = upgrades.map { SetUp.Query(name: "change the tables", sql: $0) }
             _ = try connection.run(steps, until: deadline)
         }
         if let role {

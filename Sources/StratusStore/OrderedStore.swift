@@ -118,6 +118,9 @@ package protocol StoreTransaction: StoreReader {
     func set(_ key: [UInt8], to value: [UInt8]) throws
     /// The same for bytes that are valid only during the call, for callers that set very many adjacent ones.
     func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws
+    /// The same for a key that is absent unless the store is damaged. The result is that of `set` in any case; a store
+    /// may need less work for it.
+    func insert(_ key: Span<UInt8>, _ value: Span<UInt8>) throws
     func delete(_ key: [UInt8]) throws
 
     /// The bytes that count against the limit: `StoreLimits` says how many each read and write counts. A write that
@@ -135,6 +138,11 @@ package protocol StoreTransaction: StoreReader {
     /// each key up first. A store that finds the range empty may remember the writes there, and then knows without a
     /// look-up that other keys are absent. It changes no result, never fails, and counts as nothing.
     func expectWrites(intoEmpty range: KeyRange)
+
+    /// Says, with the writes of this transaction, whether entries from `bound` on have other writers than those below
+    /// it. A store that finds conflicts by pages may leave room there, so that no page has entries of both. It changes
+    /// no result, never fails, and counts as nothing. No key begins with `bound` and a zero byte.
+    func divide(at bound: [UInt8], _ isDivided: Bool)
 
     /// Registers an action for the moment at which this transaction's writes become visible. The store calls it once,
     /// and never for a transaction that fails. The action must be short and must not call the store.
@@ -203,10 +211,13 @@ extension OrderedStore {
 
 extension StoreTransaction {
     package func expectWrites(intoEmpty range: KeyRange) {}
+    package func divide(at bound: [UInt8], _ isDivided: Bool) {}
 
     package func set(_ key: Span<UInt8>, to value: Span<UInt8>) throws {
         try set([UInt8](copying: key), to: [UInt8](copying: value))
     }
+
+    package func insert(_ key: Span<UInt8>, _ value: Span<UInt8>) throws { try set(key, to: value) }
 }
 
 extension StoreReader {

@@ -65,13 +65,108 @@ import Testing
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             try place.open().close()
-            try place.run("UPDATE stratus_host SET schema_version = 2")
+            try place.run("UPDATE stratus_host SET schema_version = 3")
             let newer = #expect(throws: StoreError.self) { try place.open() }
             #expect(newer?.code == .newerFormat)
             try place.run("DROP TABLE stratus_receipts")
             let incomplete = #expect(throws: StoreError.self) { try place.open() }
             #expect(incomplete?.code == .notAStore)
             #expect(incomplete?.fields["table"] == "stratus_receipts")
+        }
+    }
+
+    /// The table of entries as layout 1 had it.
+    private static let formerTables = [
+        "ALTER TABLE stratus_entries RESET (fillfactor)",
+        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE EXTENDED",
+        "ALTER TABLE stratus_entries ALTER COLUMN v SET NOT NULL",
+        "UPDATE stratus_host SET schema_version = 1",
+    ]
+
+    @Test("tables of the former layout are changed by the first host whose role owns them, and keep their entries")
+    func formerLayout() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let first = try place.open()
+            try first.transact { try $0.set([1], to: [2]) }
+            first.close()
+            for statement in Self.formerTables { try place.run(statement) }
+            let reader = try place.open { $0.use = .reading }
+            #expect(try reader.read { try $0.value(forKey: [1]) } == [2])
+            reader.close()
+            #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "1")
+
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret'")
+            defer { try? place.run("DROP OWNED BY \(role); DROP ROLE \(role)", isScript: true) }
+            let names = Schema.tableNames.joined(separator: ", ")
+            try place.run("GRANT USAGE ON SCHEMA \(try place.schema) TO \(role)")
+            try place.run("GRANT SELECT, INSERT, UPDATE, DELETE ON \(names) TO \(role)")
+            let address = try place.url(as: role, "secret")
+            let refused = #expect(throws: StoreError.self) {
+                try PostgresStore.open(url: address, options: place.options())
+            }
+            #expect(refused?.code == .olderFormat)
+            #expect(refused?.message.contains("--host-role") == true)
+
+            let store = try place.open()
+            defer { store.close() }
+            #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "\(Schema.version)")
+            try store.transact { writer in
+                writer.divide(at: [1], true)
+                try writer.set([3], to: [4])
+            }
+            #expect(try store.read { try $0.values(forKeys: [[1], [3]]) } == [[2], [4]])
+        }
+    }
+
+    @Test("what divides entries is no entry, is there once, and is removed when it is not needed")
+    func divisions() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let store = try place.open()
+            defer { store.close() }
+            for round in 0..<2 {
+                try store.transact { writer in
+                    writer.divide(at: [5], true)
+                    try writer.set([4], to: [UInt8(round)])
+                    try writer.set([5, 1], to: [UInt8(round)])
+                }
+                #expect(try place.text("SELECT count(*)::text FROM stratus_entries") == "42")
+            }
+            for direction in [ScanDirection.forward, .backward] {
+                let keys = try store.read { reader in
+                    var keys: [[UInt8]] = []
+                    try reader.scan(.everything, direction, limit: 10) { key, _ in
+                        keys.append([UInt8](copying: key))
+                        return .next
+                    }
+                    return keys
+                }
+                #expect(keys == (direction == .forward ? [[4], [5, 1]] : [[5, 1], [4]]))
+            }
+            try store.transact { writer in
+                writer.divide(at: [5], false)
+                try writer.delete([5, 1])
+            }
+            #expect(try place.text("SELECT count(*)::text FROM stratus_entries") == "1")
+        }
+    }
+
+    @Test("an entry that its writer wrongly calls new costs a conflict, and is written")
+    func wronglyNew() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let store = try place.open()
+            defer { store.close() }
+            try store.transact { try $0.set([1], to: [1]) }
+            try store.transact { writer in
+                let (key, value): ([UInt8], [UInt8]) = ([1], [2])
+                try writer.insert(key.span, value.span)
+                try writer.set([3], to: [4])
+            }
+            #expect(try store.read { try $0.values(forKeys: [[1], [3]]) } == [[2], [4]])
+            #expect(store.statistics.conflicts == 1)
         }
     }
 

@@ -33,7 +33,7 @@ import Testing
 
     @Test(
         "a lost race for an entry or a receipt runs again, another violation does not",
-        arguments: [Statement.put, .receipt])
+        arguments: [Statement.put, .insert, .receipt])
     func races(statement: Statement) {
         #expect(Self.error("23505", statement).errorClass == .again)
     }

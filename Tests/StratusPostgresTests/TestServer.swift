@@ -36,15 +36,17 @@ final class TestSchema: Sendable {
     let info: ConnectionInfo
     private let name: String
 
-    init() throws {
+    /// On a server of one test, or on that of all tests.
+    init(on server: OwnServer? = nil) throws {
         let name = "t_\(UInt64.random(in: 0 ... .max))"
         self.name = name
-        info = try TestServer.info { "\($0)?stratus_schema=\(name)" }
+        let address = server?.url ?? TestServer.address ?? "postgresql://"
+        info = try ConnectionInfo(parsing: "\(address)?stratus_schema=\(name)")
         let connection = try TestServer.open(info)
         defer { connection.close() }
         try connection.answers(to: ["CREATE SCHEMA \(name)"] + Schema.tables)
         try connection.answers(
-            to: ["INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, 1, 7)"])
+            to: ["INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, \(Schema.version), 7)"])
     }
 
     deinit {
@@ -108,5 +110,40 @@ extension StatementOutcome {
 
     var isSkipped: Bool {
         if case .skipped = self { true } else { false }
+    }
+}
+
+/// A server for one test alone.
+final class OwnServer: Sendable {
+    let directory: String
+    let url: String
+
+    init() throws {
+        let (end, output) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres", "start"])
+        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+        guard end.isSuccess, lines.count == 2 else {
+            throw StoreError(.unavailable, "The test's own server did not start: see the output above.")
+        }
+        (directory, url) = (lines[0], lines[1])
+    }
+
+    func halt(_ mode: String) throws { try call(["halt", directory, mode]) }
+    func resume() throws { try call(["resume", directory]) }
+
+    func stop() {
+        try? call(["stop", directory, "immediate"])
+    }
+
+    /// Makes a directory of the server's user.
+    func makeDirectory(_ path: String) throws -> String {
+        let script = "mkdir \"$0\" && chmod 711 \"$(dirname \"$0\")\" && chown --reference=\"$1\" \"$0\""
+        let (end, _) = try ChildProcess.run("/usr/bin/env", ["bash", "-c", script, path, directory + "/data"])
+        guard end.isSuccess else { throw StoreError(.unavailable, "The directory for the server was not made.") }
+        return path
+    }
+
+    private func call(_ arguments: [String]) throws {
+        let (end, _) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres"] + arguments)
+        guard end.isSuccess else { throw StoreError(.unavailable, "The test's own server did not stop or start.") }
     }
 }

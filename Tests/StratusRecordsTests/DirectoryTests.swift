@@ -222,6 +222,20 @@ struct DirectoryTests {
         #expect(try again.verify().isClean)
     }
 
+    @Test("a new database of a shared store is divided from what is below it, and a removed one no longer")
+    func divided() throws {
+        let store = TripStore()
+        let engine = try RecordEngine(store: store, incarnation: UUID())
+        try Self.createDatabases(0..<2, in: engine)
+        let bounds = try Self.numbers(in: engine).map { DatabaseKeys(DatabaseNumber($0)).all.lower }
+        #expect(store.divisions == Set(bounds))
+        let first = DatabaseID(container: "c", owner: "owner0", scope: .private)
+        try engine.transact { try $0.deleteZone(ZoneID(database: first, name: "zone")) }
+        _ = try engine.purgeDeletedZones(pause: {})
+        while try !engine.transact({ try $0.removeDatabase(first, limit: 100) }) {}
+        #expect(store.divisions == [bounds[1]])
+    }
+
     @Test("a scattered number beyond the counter, and one that no count gives, are reported")
     func unscattered() throws {
         for number in [DatabaseNumber.scattered(77), DatabaseNumber(1 << 41)] {

@@ -231,7 +231,14 @@ package struct StoreCopier {
             try target.transact { writer in for key in keys { try writer.delete(key) } }
         }
         guard !wanted.isEmpty else { return }
-        try target.transact { writer in for (key, value) in wanted { try writer.set(key, to: value) } }
+        let databases = GlobalKeys.keyspace(.databases)
+        try target.transact { writer in
+            for (key, value) in wanted {
+                try writer.set(key, to: value)
+                guard databases.contains(key) else { continue }
+                writer.divide(at: DatabaseKeys(try DatabaseEntry(decoding: value.span).number).all.lower, true)
+            }
+        }
     }
 
     /// Reads all entries of the target again, and compares their sum with that of the snapshot.

@@ -109,10 +109,10 @@ struct ServerError: Error, Hashable, Sendable {
             ?? .code(.inputOutput)
     }
 
-    /// An entry or a receipt that another transaction has written at the same time. A receipt means that this
-    /// transaction was asked for and is fenced.
+    /// An entry or a receipt that another transaction has written at the same time, or an entry that should be absent.
+    /// A receipt means that this transaction was asked for and is fenced.
     private func uniqueViolation(_ state: SQLState) -> ErrorClass? {
-        let isRace = statement == .run(.put) || statement == .run(.receipt)
+        let isRace = statement == .run(.put) || statement == .run(.insert) || statement == .run(.receipt)
         return state.description == "23505" && isRace ? .again : nil
     }
 

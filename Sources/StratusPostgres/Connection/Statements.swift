@@ -3,7 +3,8 @@
 // Invariants:
 //   1. Statements that write several rows get them in the order of their keys, so two transactions lock in one order.
 //   2. Reads are index scans for every plan that a generic plan can be (tested): another scan would lock the table.
-//   3. A name or a text never becomes a part of SQL. Only a schema's name does, which `ConnectionInfo` has checked.
+//   3. Rows without a value are no entries. They only fill a page of the index, between entries of different writers.
+//   4. A name or a text never becomes a part of SQL. Only a schema's name does, which `ConnectionInfo` has checked.
 
 /// A prepared statement. The raw value is its name on the server.
 enum Statement: String, CaseIterable, Sendable {
@@ -23,7 +24,13 @@ enum Statement: String, CaseIterable, Sendable {
     case down
     /// Writes entries: their keys, their values.
     case put
+    /// Writes entries whose keys are absent, in half of the time. Fails if one is there.
+    case insert
     case delete
+    /// Fills a page of the index before a key, so that no page has entries from both sides.
+    case divide
+    /// Removes what `divide` has written.
+    case unite
     /// Notes that the transaction with this identity happened, if it does.
     case receipt
     /// Asks whether a transaction happened, and makes sure that it cannot happen any longer if it has not.
@@ -43,13 +50,21 @@ enum Statement: String, CaseIterable, Sendable {
         case .beginPage: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         case .beginWhole: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE"
         case .lease: "SELECT generation, name, pid, \(Self.now) FROM stratus_host WHERE id = 1"
-        case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[])"
-        case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3"
-        case .down: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 ORDER BY k DESC LIMIT $3"
+        case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[]) AND v IS NOT NULL"
+        case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 AND v IS NOT NULL ORDER BY k LIMIT $3"
+        case .down:
+            "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 AND v IS NOT NULL ORDER BY k DESC LIMIT $3"
         case .put:
             "INSERT INTO stratus_entries (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[]) "
                 + "ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+        case .insert: "INSERT INTO stratus_entries (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[])"
         case .delete: "DELETE FROM stratus_entries WHERE k = ANY($1::bytea[])"
+        case .divide:
+            // A row takes 220 bytes of the index, and a page has 8,152. Longer keys would fill the pages above it, too.
+            "INSERT INTO stratus_entries (k) SELECT $1::bytea || set_byte('\\x0000', 1, n) || decode(repeat('00', 190), 'hex') "
+                + "FROM generate_series(0, 39) AS n ON CONFLICT DO NOTHING"
+        case .unite:
+            "DELETE FROM stratus_entries WHERE k >= $1::bytea || '\\x00' AND k < $1::bytea || '\\x01' AND v IS NULL"
         case .receipt: "INSERT INTO stratus_receipts (id, written_by) VALUES ($1, 1)"
         case .settle:
             "INSERT INTO stratus_receipts (id, written_by) VALUES ($1, 0) "
@@ -64,8 +79,8 @@ enum Statement: String, CaseIterable, Sendable {
     var parameterCount: Int {
         switch self {
         case .beginWrite, .beginPage, .beginWhole, .lease, .commit, .rollback: 0
-        case .get, .delete, .receipt, .settle, .lock, .unlock: 1
-        case .put: 2
+        case .get, .delete, .divide, .unite, .receipt, .settle, .lock, .unlock: 1
+        case .put, .insert: 2
         case .up, .down: 3
         }
     }

@@ -37,10 +37,10 @@ struct PlannedStatements {
 
     /// The answer to the plan, and the value of the extra key. There is a result for each statement.
     func answer(from results: [QueryResult]) throws -> (reads: FetchedReads, extra: [UInt8]?) {
-        var found: [[UInt8]: [UInt8]] = [:]
+        var found: [HashedKey: [UInt8]] = [:]
         for result in results.prefix(keyGroups.count) {
             for row in 0..<result.rowCount {
-                found[try Self.bytes(result, row, 0)] = try Self.bytes(result, row, 1)
+                found[HashedKey(try Self.bytes(result, row, 0))] = try Self.bytes(result, row, 1)
             }
         }
         var pages: [FetchedPage] = []
@@ -50,8 +50,8 @@ struct PlannedStatements {
             }
             pages.append(FetchedPage(entries: entries, isComplete: entries.count < scan.limit))
         }
-        let reads = FetchedReads(values: plan.keys.map { found[$0] }, pages: pages)
-        return (reads, extraKey.flatMap { found[$0] })
+        let reads = FetchedReads(values: plan.keys.map { found[HashedKey($0)] }, pages: pages)
+        return (reads, extraKey.flatMap { found[HashedKey($0)] })
     }
 
     private static func bytes(_ result: QueryResult, _ row: Int, _ column: Int) throws -> [UInt8] {
@@ -65,18 +65,30 @@ struct PlannedStatements {
 }
 
 extension WrittenEntries {
-    /// Sends the writes, in the order of their keys.
+    /// Sends the writes, each kind in the order of its keys.
     func send(on connection: PostgresConnection) throws(ServerError) {
         for keys in StatementGroups.split(deletes, byteCount: { $0.count }) {
             var parameters = StatementParameters()
             parameters.add(array: keys)
             try connection.send(.delete, parameters)
         }
-        for entries in StatementGroups.split(sets, byteCount: { $0.key.count + $0.value.count }) {
+        for (bound, isDivided) in divisions {
+            var parameters = StatementParameters()
+            parameters.add(bound)
+            try connection.send(isDivided ? .divide : .unite, parameters)
+        }
+        try Self.send(sets, .put, on: connection)
+        try Self.send(inserts, .insert, on: connection)
+    }
+
+    private static func send(
+        _ entries: [(key: [UInt8], value: [UInt8])], _ statement: Statement, on connection: PostgresConnection
+    ) throws(ServerError) {
+        for entries in StatementGroups.split(entries, byteCount: { $0.key.count + $0.value.count }) {
             var parameters = StatementParameters()
             parameters.add(array: entries.map(\.key))
             parameters.add(array: entries.map(\.value))
-            try connection.send(.put, parameters)
+            try connection.send(statement, parameters)
         }
     }
 }

@@ -71,7 +71,7 @@ package final class RecordTransaction: RecordReader {
     package func apply(_ plan: MutationPlan, in id: ZoneID) throws -> MutationPlan {
         let zone = try plannedZone(id)
         guard !plan.isEmpty else { return plan }
-        try write(plan.mutations)
+        try plan.mutations.write(to: writer)
         guard plan.entersFeed else { return plan }
         var plan = plan
         plan.header.databaseCounter = try noteChange(
@@ -106,17 +106,13 @@ package final class RecordTransaction: RecordReader {
         for index in count..<max(count, live.chunkCount) {
             mutations.delete { zone.keys.recordChunk(name, index: index, into: &$0) }
         }
-        try write(mutations)
+        try mutations.write(to: writer)
     }
 
     private func plannedZone(_ id: ZoneID) throws -> ZoneReader {
         let zone = try existingZone(id)
         try requireWholeIndexes(of: zone)
         return zone
-    }
-
-    private func write(_ mutations: KeyMutations) throws {
-        try mutations.visit(set: { try writer.set($0, to: $1) }, delete: { try writer.delete([UInt8](copying: $0)) })
     }
 
     // MARK: Zones and databases
@@ -194,7 +190,10 @@ package final class RecordTransaction: RecordReader {
         let isLast = found.count < limit
         // The header goes last, with the place in the directory: a database that is listed has a header.
         for key in found where isLast || key != keys.header() { try delete(key) }
-        if isLast { try delete(GlobalKeys.database(id)) }
+        if isLast {
+            try delete(GlobalKeys.database(id))
+            writer.divide(at: keys.all.lower, false)
+        }
         return isLast
     }
 
@@ -217,6 +216,7 @@ package final class RecordTransaction: RecordReader {
         try writer.set(GlobalKeys.header(), to: global.encoded())
         try writer.set(GlobalKeys.database(id), to: entry.encoded())
         try writer.set(headerKey, to: DatabaseHeader().encoded())
+        writer.divide(at: DatabaseKeys(entry.number).all.lower, true)
         return entry
     }
 

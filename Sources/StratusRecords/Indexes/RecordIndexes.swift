@@ -87,7 +87,8 @@ extension IndexRule {
         from old: Facts?, to new: Facts?, in zone: ZoneKeys, to mutations: inout KeyMutations
     ) {
         guard let old else {
-            if let new { append(new, in: zone, to: &mutations) }
+            // Without old facts no entry exists.
+            if let new { mutations.insert { append(new, in: zone, to: &$0) } }
             return
         }
         guard old != new else { return }
@@ -200,6 +201,8 @@ package struct KeyMutations: Sendable {
         var keyEnd: Int
         /// Nil for a deletion.
         var valueEnd: Int?
+        /// Whether the rules say that the key is absent.
+        var isNew = false
 
         var countedByteCount: Int {
             StoreLimits.countedByteCount(writingKey: keyEnd - start, value: (valueEnd ?? keyEnd) - keyEnd)
@@ -248,6 +251,13 @@ package struct KeyMutations: Sendable {
         append(Place(start: start, keyEnd: bytes.count, valueEnd: nil))
     }
 
+    /// Runs `body`. The keys that it sets are absent by the rules of the indexes.
+    mutating func insert(_ body: (inout KeyMutations) -> Void) {
+        let start = places.count
+        body(&self)
+        for index in start..<places.count { places[index].isNew = true }
+    }
+
     private mutating func append(_ place: Place) {
         places.append(place)
         countedByteCount += place.countedByteCount
@@ -263,18 +273,17 @@ package struct KeyMutations: Sendable {
 
     // MARK: Reading
 
-    /// Visits every mutation in place. The spans are valid only during the call.
-    package func visit(
-        set: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void, delete: (_ key: Span<UInt8>) throws -> Void
-    ) rethrows {
+    /// Writes every mutation in place.
+    func write(to transaction: some StoreTransaction) throws {
         let bytes = bytes.span
         for place in places {
             let key = bytes.extracting(place.start..<place.keyEnd)
-            if let valueEnd = place.valueEnd {
-                try set(key, bytes.extracting(place.keyEnd..<valueEnd))
-            } else {
-                try delete(key)
+            guard let valueEnd = place.valueEnd else {
+                try transaction.delete([UInt8](copying: key))
+                continue
             }
+            let value = bytes.extracting(place.keyEnd..<valueEnd)
+            if place.isNew { try transaction.insert(key, value) } else { try transaction.set(key, to: value) }
         }
     }
 

@@ -31,8 +31,15 @@ struct ByteTree: Sendable {
     /// Sets the value of `key`. Returns whether the key is new.
     @discardableResult
     mutating func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
+        update(key) { _ in value }
+    }
+
+    /// Sets the value of `key` to one made of the old value, which is nil for a new key. Returns whether the key is
+    /// new.
+    @discardableResult
+    mutating func update(_ key: [UInt8], _ makeValue: (_ old: [UInt8]?) -> [UInt8]) -> Bool {
         makeRootUnique()
-        let isNew = root.set(key, to: value)
+        let isNew = root.update(key, makeValue)
         if isNew { count += 1 }
         if root.isOverfull {
             let (separator, right) = root.split()
@@ -149,20 +156,20 @@ extension ByteTree.Node {
 
     /// Sets a value below this node, which the caller has made unique. The node may be overfull afterwards. Returns
     /// whether the key is new.
-    func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
+    func update(_ key: [UInt8], _ makeValue: (_ old: [UInt8]?) -> [UInt8]) -> Bool {
         if isLeaf {
             let position = firstIndex(notBefore: key)
             if position.isMatch {
-                values[position.index] = value
+                values[position.index] = makeValue(values[position.index])
             } else {
                 keys.insert(key, at: position.index)
-                values.insert(value, at: position.index)
+                values.insert(makeValue(nil), at: position.index)
             }
             return !position.isMatch
         }
         let index = childIndex(forKey: key)
         makeChildUnique(index)
-        let isNew = children[index].set(key, to: value)
+        let isNew = children[index].update(key, makeValue)
         if children[index].isOverfull {
             let (separator, right) = children[index].split()
             keys.insert(separator, at: index)

@@ -48,7 +48,7 @@ struct ReadBuffer {
     private static let segmentOverhead = 160
 
     private let room: Int
-    private var points: [[UInt8]: Point] = [:]
+    private var points: [HashedKey: Point] = [:]
     private var segments: [Segment] = []
     private var fetch = 0
     private(set) var byteCount = 0
@@ -59,12 +59,12 @@ struct ReadBuffer {
 
     /// Whether a look-up of the key would be answered.
     func knows(_ key: [UInt8]) -> Bool {
-        points[key] != nil || segmentIndex(containing: key) != nil
+        points[HashedKey(key)] != nil || segmentIndex(containing: key) != nil
     }
 
     /// The value under a key, if it is known and there is one. It does not count as read.
     func peek(_ key: [UInt8]) -> [UInt8]? {
-        if let point = points[key] { return point.value }
+        if let point = points[HashedKey(key)] { return point.value }
         guard let index = segmentIndex(containing: key) else { return nil }
         let entries = segments[index].entries
         let place = Self.index(in: entries, notBefore: key)
@@ -73,7 +73,7 @@ struct ReadBuffer {
 
     /// The answer to a look-up. What has been read is dropped first when room is needed.
     mutating func lookUp(_ key: [UInt8]) -> Answer {
-        if let index = points.index(forKey: key) {
+        if let index = points.index(forKey: HashedKey(key)) {
             points.values[index].isConsumed = true
             return points.values[index].value.map { .value($0) } ?? .absent
         }
@@ -131,7 +131,7 @@ struct ReadBuffer {
         let point = Point(
             value: value, fetch: fetch, byteCount: key.count + (value?.count ?? 0) + Self.pointOverhead)
         byteCount += point.byteCount
-        if let replaced = points.updateValue(point, forKey: key) { byteCount -= replaced.byteCount }
+        if let replaced = points.updateValue(point, forKey: HashedKey(key)) { byteCount -= replaced.byteCount }
     }
 
     private mutating func insert(_ page: FetchedPage, of scan: PlannedScan) {

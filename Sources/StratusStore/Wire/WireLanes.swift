@@ -372,7 +372,9 @@ extension WireLanes {
     }
 
     private func commit(_ members: [WireMember], _ group: WireGroup) -> WireFailure? {
-        let writes = group.overlay.written
+        // After a failed attempt nothing is inserted: a damaged index may have an entry that should be absent.
+        let isFirst = members.allSatisfy { $0.attemptCount == 0 }
+        let writes = group.overlay.written(isAbsent: isFirst ? group.snapshot.isKnownAbsent : nil)
         if writes.isEmpty, !group.snapshot.hasAsked {
             // Nothing was read either.
             group.session.abandon()

@@ -10,13 +10,27 @@ struct OverlayWrite {
 }
 
 extension OverlayWrite {
-    // The first byte of a value in the tree.
-    fileprivate static let deletion: UInt8 = 0
-    fileprivate static let setting: UInt8 = 1
+    /// The first byte of a value in the tree.
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let isSet = Flags(rawValue: 1)
+        static let isNew = Flags(rawValue: 2)
+    }
 
     fileprivate init(_ key: [UInt8], stored: [UInt8]) {
         self.key = key
-        value = stored.first == Self.setting ? [UInt8](stored.dropFirst()) : nil
+        value = Flags(rawValue: stored.first ?? 0).contains(.isSet) ? [UInt8](stored.dropFirst()) : nil
+    }
+
+    /// Whether the first write of the group expected no entry under the key; nil if there was none.
+    fileprivate static func isNew(stored: [UInt8]?) -> Bool? {
+        stored?.first.map { Flags(rawValue: $0).contains(.isNew) }
+    }
+
+    fileprivate static func stored(_ value: [UInt8]?, isNew: Bool) -> [UInt8] {
+        var flags: Flags = isNew ? .isNew : []
+        if value != nil { flags.insert(.isSet) }
+        return [flags.rawValue] + (value ?? [])
     }
 }
 
@@ -25,27 +39,28 @@ final class WireOverlay {
     struct Mark {
         fileprivate let writes: ByteTree
         fileprivate let byteCount: Int
+        fileprivate let divisions: [[UInt8]: Bool]
     }
 
     private(set) var writes = ByteTree()
     /// Keys and values of all writes, replaced ones included.
     private(set) var byteCount = 0
+    /// Where entries have other writers than those below, or no longer have.
+    var divisions: [[UInt8]: Bool] = [:]
 
-    var mark: Mark { Mark(writes: writes, byteCount: byteCount) }
+    var mark: Mark { Mark(writes: writes, byteCount: byteCount, divisions: divisions) }
 
     func undo(to mark: Mark) {
         writes = mark.writes
         byteCount = mark.byteCount
+        divisions = mark.divisions
     }
 
-    func set(_ key: [UInt8], to value: [UInt8]) {
-        writes.set(key, to: [OverlayWrite.setting] + value)
-        byteCount += key.count + value.count
-    }
-
-    func delete(_ key: [UInt8]) {
-        writes.set(key, to: [OverlayWrite.deletion])
-        byteCount += key.count
+    /// Sets a key, or deletes it if the value is nil. `isNew` says whether the store has no entry under the key, as
+    /// far as the caller knows.
+    func write(_ key: [UInt8], _ value: [UInt8]?, isNew: Bool = false) {
+        writes.update(key) { OverlayWrite.stored(value, isNew: OverlayWrite.isNew(stored: $0) ?? isNew) }
+        byteCount += key.count + (value?.count ?? 0)
     }
 
     /// The write of a key; nil if the group has not written it.
@@ -65,12 +80,22 @@ final class WireOverlay {
         return isFound
     }
 
-    /// Everything that a commit must write.
-    var written: WrittenEntries {
+    /// Everything that a commit must write. Entries are inserted if their writer said that they are new, or if their
+    /// keys were read and are absent; none is if `isAbsent` is nil.
+    func written(isAbsent: ((_ key: [UInt8]) -> Bool)?) -> WrittenEntries {
         var written = WrittenEntries()
+        written.divisions = divisions
         writes.scan(from: [], upTo: KeyRange.everything.upper, .forward) { key, stored in
             let write = OverlayWrite(key, stored: stored)
-            if let value = write.value { written.sets.append((key, value)) } else { written.deletes.append(key) }
+            guard let value = write.value else {
+                written.deletes.append(key)
+                return .next
+            }
+            if let isAbsent, OverlayWrite.isNew(stored: stored) == true || isAbsent(key) {
+                written.inserts.append((key, value))
+            } else {
+                written.sets.append((key, value))
+            }
             return .next
         }
         return written

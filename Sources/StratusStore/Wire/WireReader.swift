@@ -132,12 +132,18 @@ final class WireTransaction: WireReader, StoreTransaction {
 
     func set(_ key: [UInt8], to value: [UInt8]) throws {
         try admit(key, valueByteCount: value.count)
-        overlay.set(key, to: value)
+        overlay.write(key, value)
+    }
+
+    func insert(_ key: Span<UInt8>, _ value: Span<UInt8>) throws {
+        let key = [UInt8](copying: key)
+        try admit(key, valueByteCount: value.count)
+        overlay.write(key, [UInt8](copying: value), isNew: true)
     }
 
     func delete(_ key: [UInt8]) throws {
         try admit(key, valueByteCount: 0)
-        overlay.delete(key)
+        overlay.write(key, nil)
     }
 
     /// Counts a write. Throws `.tooLarge` for one beyond the limits, which then changes and costs nothing.
@@ -157,6 +163,8 @@ final class WireTransaction: WireReader, StoreTransaction {
 
     /// If the range is empty, one probe knows that all its keys are absent.
     func expectWrites(intoEmpty range: KeyRange) { prefetch(range, .forward, limit: 1) }
+
+    func divide(at bound: [UInt8], _ isDivided: Bool) { overlay.divisions[bound] = isDivided }
 
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {
         checkIsValid()

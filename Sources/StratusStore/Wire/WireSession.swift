@@ -82,16 +82,38 @@ package struct FetchedPage: Sendable {
     }
 }
 
+/// A key of a dictionary, hashed eight bytes at a time. An array hashes byte by byte, which takes many times as long.
+package struct HashedKey: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package func hash(into hasher: inout Hasher) {
+        var word: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            word = word << 8 | UInt64(byte)
+            if index % 8 == 7 { hasher.combine(word) }
+        }
+        hasher.combine(word)
+        hasher.combine(bytes.count)
+    }
+}
+
 /// What a commit writes. No key is named twice.
 package struct WrittenEntries: Sendable {
-    /// In the order of keys.
+    /// Entries whose keys are absent, in the order of keys. If one is there, the commit fails with a conflict, and the
+    /// next one has no inserts.
+    package internal(set) var inserts: [(key: [UInt8], value: [UInt8])] = []
+    /// Entries whose keys may be absent or not, in the order of keys.
     package internal(set) var sets: [(key: [UInt8], value: [UInt8])] = []
     /// Keys to delete, in order. Some may be absent.
     package internal(set) var deletes: [[UInt8]] = []
+    /// Where entries have other writers than those below, or no longer have.
+    package internal(set) var divisions: [[UInt8]: Bool] = [:]
 
     package init() {}
 
-    package var isEmpty: Bool { sets.isEmpty && deletes.isEmpty }
+    package var isEmpty: Bool { inserts.isEmpty && sets.isEmpty && deletes.isEmpty }
 }
 
 /// Why a session cannot go on. Nothing was committed.

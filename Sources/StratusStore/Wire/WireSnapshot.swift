@@ -30,7 +30,7 @@ final class WireSnapshot {
     private var buffer: ReadBuffer
     private var announcedKeys: [[UInt8]] = []
     /// The same keys, with what follows from their entries.
-    private var announcedFollowers: [[UInt8]: [FetchFollower]] = [:]
+    private var announcedFollowers: [HashedKey: [FetchFollower]] = [:]
     private var announcedScans: [(scan: PlannedScan, follow: FetchFollower?)] = []
     private var announcedScanSet: Set<PlannedScan> = []
     /// The bytes of large scans that are announced, and the scans that wait until others were fetched.
@@ -106,12 +106,13 @@ final class WireSnapshot {
             return (key, value, follow)
         }
         guard announcedKeys.count < options.planKeyCount else { return nil }
-        let isNew = announcedFollowers[key] == nil
+        let hashedKey = HashedKey(key)
+        let isNew = announcedFollowers[hashedKey] == nil
         if isNew { announcedKeys.append(key) }
         if let follow {
-            announcedFollowers[key, default: []].append(follow)
+            announcedFollowers[hashedKey, default: []].append(follow)
         } else if isNew {
-            announcedFollowers[key] = []
+            announcedFollowers[hashedKey] = []
         }
         return nil
     }
@@ -136,6 +137,9 @@ final class WireSnapshot {
     }
 
     // MARK: Reading
+
+    /// Whether the snapshot has answered that a key is absent.
+    func isKnownAbsent(_ key: [UInt8]) -> Bool { buffer.knows(key) && buffer.peek(key) == nil }
 
     /// The value under a key; nil if the key is absent.
     func value(forKey key: [UInt8]) throws -> [UInt8]? {
@@ -205,10 +209,11 @@ final class WireSnapshot {
 
     private func plan(_ missing: some Sequence<[UInt8]>, _ missingScan: PlannedScan?) -> ReadPlan {
         var plan = ReadPlan()
-        var planned: Set<[UInt8]> = []
+        var planned: Set<HashedKey> = []
         func add(_ key: [UInt8]) {
-            guard !buffer.knows(key), planned.insert(key).inserted else { return }
-            let followers = announcedFollowers[key] ?? []
+            let hashedKey = HashedKey(key)
+            guard !buffer.knows(key), planned.insert(hashedKey).inserted else { return }
+            let followers = announcedFollowers[hashedKey] ?? []
             switch followers.count {
             case 0: plan.add(key)
             case 1: plan.add(key, following: followers[0])

@@ -116,6 +116,8 @@ struct StoreCopierTests {
         let wire = TripStore(MemoryStore())
         var copier = try copier(into: wire)
         let there = try copier.run()
+        let databases = GlobalKeys.keyspace(.databases)
+        #expect(wire.divisions.count == (try entries(source).keys.count { databases.contains($0) }))
         let again = MemoryStore()
         try makeDirectory("again")
         var back = StoreCopier(

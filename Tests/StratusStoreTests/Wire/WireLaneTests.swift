@@ -18,6 +18,8 @@ extension StoreReader {
 }
 
 extension StoreTransaction {
+    fileprivate func insert(_ key: [UInt8], _ value: [UInt8]) throws { try insert(key.span, value.span) }
+
     /// Adds one to a number, and returns the new one.
     @discardableResult
     fileprivate func increment(_ key: [UInt8]) throws -> Int {
@@ -102,6 +104,71 @@ struct WireTransactionTests {
             #expect(error?.code == .unavailable)
             #expect((error?.fields["attempts"]).flatMap { Int($0) } ?? 0 > 0)
         }
+    }
+
+    @Test("a key that was read and is absent is inserted, alone or in a range, and any other is set")
+    func inserts() throws {
+        let store = makeStore()
+        try store.transact { try $0.set([1], to: [1]) }
+        #expect(store.inserts.done == 0)
+        try store.transact { transaction in
+            _ = try transaction.values(forKeys: [[1], [2]])
+            try transaction.scan(KeyRange(from: [5], upTo: [6]), .forward, limit: 10) { _, _ in .next }
+            for key: [UInt8] in [[1], [2], [3], [5, 7]] { try transaction.set(key, to: [2]) }
+        }
+        #expect(store.inserts == (2, 0))
+        for key: [UInt8] in [[1], [2], [3], [5, 7]] { #expect(try store.read { try $0.number(key) } == 2) }
+    }
+
+    @Test("a key that its writer calls new is inserted without a look-up, unless the group has written it before")
+    func newKeys() throws {
+        let store = makeStore()
+        try store.transact { try $0.set([2], to: [1]) }
+        try store.transact { transaction in
+            try transaction.insert([1], [1])
+            try transaction.delete([2])
+            try transaction.insert([2], [2])
+            try transaction.insert([3], [3])
+            try transaction.delete([3])
+        }
+        #expect(store.inserts == (1, 0))
+        #expect(store.statistics.conflicts == 0)
+        #expect(try store.read { try [$0.number([1]), $0.number([2])] } == [1, 2])
+        #expect(try store.read { try $0.value(forKey: [3]) } == nil)
+    }
+
+    @Test("an entry that its writer wrongly calls new costs a conflict, and is written")
+    func wronglyNew() throws {
+        let store = makeStore()
+        try store.transact { try $0.set([1], to: [1]) }
+        try store.transact { try $0.insert([1], [2]) }
+        #expect(try store.read { try $0.number([1]) } == 2)
+        #expect(store.inserts == (0, 1))
+        #expect(store.statistics.conflicts == 1)
+    }
+
+    @Test("a division is made with the writes of its body, and not if the body throws")
+    func divisions() throws {
+        struct Refusal: Error {}
+        let store = makeStore()
+        #expect(throws: Refusal.self) {
+            try store.transact { writer in
+                writer.divide(at: [1], true)
+                try writer.set([1], to: [])
+                throw Refusal()
+            }
+        }
+        #expect(store.divisions == [])
+        try store.transact { writer in
+            writer.divide(at: [2], true)
+            try writer.set([2], to: [])
+        }
+        #expect(store.divisions == [[2]])
+        try store.transact { writer in
+            writer.divide(at: [2], false)
+            try writer.delete([2])
+        }
+        #expect(store.divisions == [])
     }
 
     @Test("a conflict that a body itself throws is not tried again")

@@ -5,7 +5,7 @@ enum MutantRule {
     static let folder = "Tests/Mutants/"
     /// The targets of the product, each of which has faults.
     static let targets = [
-        "StratusModel", "StratusStore", "StratusLevelDB", "StratusLayout", "StratusRecords",
+        "StratusModel", "StratusStore", "StratusLevelDB", "StratusPostgres", "StratusLayout", "StratusRecords",
         "StratusCloud", "StratusKit", "stratus",
     ]
 

@@ -127,18 +127,24 @@ package final class MemoryHistoryPlace: HistoryPlace {
 /// A store at the other end of a wire whose contents outlive it.
 package final class TripHistoryPlace: HistoryPlace {
     private var newest: MemoryStore?
+    private var stores: [TripStore] = []
 
     package init() {}
 
     package func open() -> any OrderedStore {
         let memory = newest?.reopened() ?? MemoryStore()
         newest = memory
-        return TripStore(memory)
+        let store = TripStore(memory)
+        stores.append(store)
+        return store
     }
 
     package func compact() {}
 
-    package func remove() { newest = nil }
+    package func remove() {
+        precondition(stores.allSatisfy { $0.inserts.refused == 0 }, "An entry that was there was called new.")
+        (newest, stores) = (nil, [])
+    }
 }
 
 /// A schema of its own on the test server.

@@ -80,6 +80,12 @@ package final class TripStore: StoreWrapper {
     /// The most counted bytes of the writes of one commit.
     package var largestCommitByteCount: Int { source.largestCommitByteCount }
 
+    /// Entries that commits inserted, and entries that were there although an insert said that they are not.
+    package var inserts: (done: Int, refused: Int) { source.inserts }
+
+    /// Where entries have other writers than those below.
+    package var divisions: Set<[UInt8]> { source.divisions }
+
     package var statistics: StoreStatistics {
         var statistics = wrapped.statistics
         statistics.unknownOutcomes += source.lostAnswerCount
@@ -96,6 +102,8 @@ private final class TripSource: WireSource {
         var log: [String] = []
         var lostAnswerCount = 0
         var largestCommitByteCount = 0
+        var inserts = (done: 0, refused: 0)
+        var divisions: Set<[UInt8]> = []
         /// For a planted fault.
         var laterCommits: [WrittenEntries] = []
 
@@ -159,6 +167,8 @@ private final class TripSource: WireSource {
     }
 
     var largestCommitByteCount: Int { state.withLock { $0.largestCommitByteCount } }
+    var inserts: (done: Int, refused: Int) { state.withLock { $0.inserts } }
+    var divisions: Set<[UInt8]> { state.withLock { $0.divisions } }
     var lostAnswerCount: Int { state.withLock { $0.lostAnswerCount } }
 
     /// Makes a trip: takes its time, notes it, and returns how it fails.
@@ -184,12 +194,27 @@ private final class TripSource: WireSource {
         }
         try memory.transact { transaction in
             for key in earlier.deletes { try transaction.delete(key) }
-            for (key, value) in earlier.sets { try transaction.set(key, to: value) }
+            for (key, value) in earlier.sets + earlier.inserts { try transaction.set(key, to: value) }
         }
     }
 
     func note(commitOf byteCount: Int) {
         state.withLock { $0.largestCommitByteCount = max($0.largestCommitByteCount, byteCount) }
+    }
+
+    func noteInserts(done: Int, refused: Int = 0) {
+        state.withLock { state in
+            state.inserts.done += done
+            state.inserts.refused += refused
+        }
+    }
+
+    func note(_ divisions: [[UInt8]: Bool]) {
+        state.withLock { state in
+            for (bound, isDivided) in divisions {
+                if isDivided { state.divisions.insert(bound) } else { state.divisions.remove(bound) }
+            }
+        }
     }
 
     func noteLostAnswer() { state.withLock { $0.lostAnswerCount += 1 } }
@@ -231,7 +256,7 @@ private final class TripSession: WireSession {
 
     func commit(_ entries: WrittenEntries) throws {
         precondition(!hasEnded && failure == nil && writes, "This session cannot commit.")
-        let count = entries.sets.count + entries.deletes.count
+        let count = entries.inserts.count + entries.sets.count + entries.deletes.count
         let kind = source.travel(.commit, "commit of \(count) writes")
         if let kind, !kind.isAfterTheCommit { throw fail(kind) }
         if case .returnsBeforeCommits? = source.options.plant {
@@ -243,13 +268,29 @@ private final class TripSession: WireSession {
                 try validate(at: transaction.version)
                 for key in entries.deletes { try transaction.delete(key) }
                 for (key, value) in entries.sets { try transaction.set(key, to: value) }
+                try Self.insert(entries.inserts, transaction, source)
                 source.note(commitOf: transaction.countedByteCount)
             }
         } catch is Conflict {
             throw fail(.conflict)
         }
         if kind != nil { source.noteLostAnswer() }
+        source.note(entries.divisions)
         hasEnded = true
+    }
+
+    /// As a server with a unique index: one entry that is there refuses the commit.
+    private static func insert(
+        _ entries: [(key: [UInt8], value: [UInt8])], _ transaction: any StoreTransaction, _ source: TripSource
+    ) throws {
+        for (key, value) in entries {
+            guard try transaction.value(forKey: key) == nil else {
+                source.noteInserts(done: 0, refused: 1)
+                throw Conflict()
+            }
+            try transaction.set(key, to: value)
+        }
+        source.noteInserts(done: entries.count)
     }
 
     func abandon() {
