@@ -79,7 +79,11 @@ extension RecordEngine {
             // Continue there, so that the next scan does not pass over everything deleted before.
             range.lower = last
             rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
-            if isLast { return true }
+            if isLast {
+                // There is nothing left to stop: it only gets the last count.
+                _ = shouldContinue(progress)
+                return true
+            }
         }
         try transact { try $0.delete(purge.keys.listed(in: .purges)) }
         return true

@@ -82,7 +82,9 @@ struct CallerTests {
         #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
     }
 
-    @Test("checking a known account costs no read of the store, in no snapshot, in one, or in a transaction")
+    @Test(
+        "checking a known account costs no read of the store, in no snapshot, in one, or in a transaction",
+        .enabled(if: TestStores.letCachesAnswer))
     func warmCheck() throws {
         let bench = try AccountBench()
         let service = bench.service

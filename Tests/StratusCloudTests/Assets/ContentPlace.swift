@@ -19,7 +19,8 @@ enum ContentPlace: CaseIterable {
     }
 }
 
-/// Runs each test with the contents of assets as files, and again with contents in the store.
+/// Runs each test with the contents of assets as files, and again with contents in the store. A test of what only files
+/// have gets a store without contents, also where another one is chosen for all suites.
 struct BothPlaces: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -27,8 +28,10 @@ struct BothPlaces: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        let places = test.traits.contains { $0 is OnlyFiles } ? [.files] : ContentPlace.allCases
-        for place in places {
+        if test.traits.contains(where: { $0 is OnlyFiles }) {
+            return try await TestStores.$chosen.withValue(nil) { try await function() }
+        }
+        for place in TestStores.chosen == .postgres ? [ContentPlace.store] : ContentPlace.allCases {
             try await ContentPlace.$current.withValue(place) { try await function() }
         }
     }
