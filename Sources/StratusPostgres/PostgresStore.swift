@@ -224,12 +224,24 @@ package final class PostgresStore: OrderedStore {
 extension PostgresTestHooks {
     /// Removes the schema that an address names, with all that is in it.
     package static func removeSchema(of url: String) throws {
+        try run(url) { ["DROP SCHEMA IF EXISTS \($0) CASCADE"] }
+    }
+
+    /// Empties the tables in the schema that an address names, as those of a new store. No store is open.
+    package static func emptyTables(of url: String) throws {
+        try run(url) { _ in
+            ["stratus_entries", "stratus_receipts", "stratus_beats", "stratus_contents"].map { "DELETE FROM \($0)" }
+                + ["UPDATE stratus_host SET generation = generation + 1, holder = NULL, name = '', pid = 0"]
+        }
+    }
+
+    private static func run(_ url: String, _ makeSteps: (_ schema: String) -> [String]) throws {
         let info = try ConnectionInfo(parsing: url)
         guard let schema = info.schema else { preconditionFailure("A test's store has a schema of its own.") }
         let deadline = MonotonicTime.now + 30
         let connection = try PostgresConnection.open(info, as: .plain, until: deadline, library: .shared())
         defer { connection.close() }
-        let steps = ["DROP SCHEMA IF EXISTS \(schema) CASCADE"]
-        _ = try connection.run(steps.map { SetUp.Query(name: "remove the schema", sql: $0) }, until: deadline)
+        let steps = makeSteps(schema).map { SetUp.Query(name: "tidy up after a test", sql: $0) }
+        _ = try connection.run(steps, until: deadline)
     }
 }

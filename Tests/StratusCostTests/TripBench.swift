@@ -108,7 +108,7 @@ final class TripBench {
         case .wire: (place, store) = (nil, TripStore(MemoryStore()))
         case .memory: (place, store) = (nil, SharedMemoryStore(MemoryStore()))
         case .postgres:
-            let place = try PostgresTestStore()
+            let place = try PostgresTestStore(reusesTables: true)
             (self.place, store) = (place, try place.open(checksFormat: true))
         }
         directory = FileManager.default.temporaryDirectory

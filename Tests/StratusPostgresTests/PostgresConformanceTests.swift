@@ -62,7 +62,7 @@ private final class PostgresPlace: StorePlace {
     init(_ configure: @escaping @Sendable (inout PostgresOptions) -> Void, cutsConnections: Bool) throws {
         let fails = Locked(false)
         failsNextFetch = fails
-        place = try PostgresTestStore { options in
+        place = try PostgresTestStore(reusesTables: true) { options in
             configure(&options)
             options.testHooks.failsNextFetch = {
                 fails.withLock { fails in

@@ -59,7 +59,7 @@ final class AccountBench: Sendable {
     private let place: Locked<any HistoryPlace>
     private let opened: Locked<(store: any OrderedStore, service: CloudService)?>
 
-    /// `isInMemory` is for scenarios that are run many times over.
+    /// `isInMemory` is for scenarios that are run many times over, which a server would take too long for.
     init(options: CloudOptions = .init(), seed: UInt64 = 1, isInMemory: Bool = false) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -71,6 +71,7 @@ final class AccountBench: Sendable {
                 if isInMemory { return MemoryHistoryPlace() }
                 return try LevelDBHistoryPlace(at: path)
             })
+        if isInMemory, TestStores.chosen == .postgres { place.withLock { $0 = MemoryHistoryPlace() } }
         opened = Locked(nil)
         try reopen()
     }

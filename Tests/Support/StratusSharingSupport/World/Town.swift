@@ -78,7 +78,7 @@ package final class Town: Sendable {
             options.makeMemoryStore = { try TestStores.$chosen.withValue(kind) { try TestStores.make() } }
         }
         change(&options)
-        let place = try directory == nil && TestStores.chosen == .postgres ? PostgresTestStore() : nil
+        let place = try directory == nil && TestStores.chosen == .postgres ? PostgresTestStore(reusesTables: true) : nil
         self.place = place
         let store: Stratus =
             if let directory {

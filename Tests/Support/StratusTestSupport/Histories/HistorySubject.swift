@@ -152,7 +152,7 @@ package final class PostgresHistoryPlace: HistoryPlace {
     private let place: PostgresTestStore
 
     package init(runsBodiesTwice: Bool = false) throws {
-        place = try PostgresTestStore { $0.wire.runsBodiesTwice = runsBodiesTwice }
+        place = try PostgresTestStore(reusesTables: true) { $0.wire.runsBodiesTwice = runsBodiesTwice }
     }
 
     package func open() throws -> any OrderedStore { try place.open() }

@@ -27,14 +27,24 @@ package final class PostgresTestStore: Sendable {
 
     /// The address of the place.
     package let url: String
+    private let reusesTables: Bool
+    private let isRemoved = Locked(false)
     private let configure: @Sendable (inout PostgresOptions) -> Void
 
-    /// A place that is empty. Its stores have few connections, because tests run side by side.
-    package init(configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in }) throws {
+    /// Schemas with empty tables: creating and dropping them takes the server longer than most tests.
+    private static let emptySchemas = Locked<[String]>([])
+
+    /// A place that is empty. Its stores have few connections, because tests run side by side. With `reusesTables` the
+    /// tables may be there already, and the test must not change them except by its stores.
+    package init(
+        reusesTables: Bool = false, configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in }
+    ) throws {
         guard let address = Self.serverAddress else {
             throw TestTimeout(description: "no server: enable the test by PostgresTestStore.isServerThere")
         }
-        url = "\(address)?stratus_schema=t_\(UInt64.random(in: 0 ... .max))"
+        let empty = reusesTables ? Self.emptySchemas.withLock { $0.popLast() } : nil
+        url = empty ?? "\(address)?stratus_schema=t_\(UInt64.random(in: 0 ... .max))"
+        self.reusesTables = reusesTables
         self.configure = configure
     }
 
@@ -61,8 +71,17 @@ package final class PostgresTestStore: Sendable {
         return options
     }
 
-    /// Removes the contents.
+    /// Removes the contents. The place is of no use afterwards.
     package func remove() {
-        try? PostgresTestHooks.removeSchema(of: url)
+        let wasRemoved = isRemoved.withLock { isRemoved in
+            defer { isRemoved = true }
+            return isRemoved
+        }
+        guard !wasRemoved else { return }
+        if reusesTables, (try? PostgresTestHooks.emptyTables(of: url)) != nil {
+            Self.emptySchemas.withLock { $0.append(url) }
+        } else {
+            try? PostgresTestHooks.removeSchema(of: url)
+        }
     }
 }

@@ -78,7 +78,7 @@ private final class ScratchPostgresStore: StoreWrapper {
     let wrapped: any OrderedStore
 
     init(runsBodiesTwice: Bool) throws {
-        place = try PostgresTestStore { $0.wire.runsBodiesTwice = runsBodiesTwice }
+        place = try PostgresTestStore(reusesTables: true) { $0.wire.runsBodiesTwice = runsBodiesTwice }
         wrapped = try place.open()
     }
 
