@@ -230,7 +230,7 @@ extension PostgresTestHooks {
     /// Empties the tables in the schema that an address names, as those of a new store. No store is open.
     package static func emptyTables(of url: String) throws {
         try run(url) { _ in
-            ["stratus_entries", "stratus_receipts", "stratus_beats", "stratus_contents"].map { "DELETE FROM \($0)" }
+            Schema.tableNames.filter { $0 != "stratus_host" }.map { "DELETE FROM \($0)" }
                 + ["UPDATE stratus_host SET generation = generation + 1, holder = NULL, name = '', pid = 0"]
         }
     }

@@ -72,7 +72,7 @@ extension WrittenEntries {
             parameters.add(array: keys)
             try connection.send(.delete, parameters)
         }
-        for (bound, isDivided) in divisions {
+        for (bound, isDivided) in divisions.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             var parameters = StatementParameters()
             parameters.add(bound)
             try connection.send(isDivided ? .divide : .unite, parameters)

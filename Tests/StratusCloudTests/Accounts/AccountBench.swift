@@ -66,12 +66,12 @@ final class AccountBench: Sendable {
         identifiers = AccountTestIdentifiers(seed: seed)
         self.options = options
         let path = directory.appendingPathComponent("store")
-        place = Locked(
-            try TestStores.makePlace {
-                if isInMemory { return MemoryHistoryPlace() }
-                return try LevelDBHistoryPlace(at: path)
-            })
-        if isInMemory, TestStores.chosen == .postgres { place.withLock { $0 = MemoryHistoryPlace() } }
+        let makeOwn: () throws -> any HistoryPlace = {
+            if isInMemory { return MemoryHistoryPlace() }
+            return try LevelDBHistoryPlace(at: path)
+        }
+        let usesOwn = isInMemory && TestStores.chosen == .postgres
+        place = Locked(try usesOwn ? makeOwn() : TestStores.makePlace(otherwise: makeOwn))
         opened = Locked(nil)
         try reopen()
     }
