@@ -46,24 +46,22 @@ package final class PostgresStore: OrderedStore {
         let info = try ConnectionInfo(parsing: url)
         let library = try Libpq.shared()
         let deadline = MonotonicTime.now + options.openingSeconds
-        let settings = try explainingErrors(info) {
+        let (settings, state) = try explainingErrors(info) {
             let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
             let settings = try ServerSettings.read(from: connection, until: deadline)
             try settings.checkVersion()
-            try prepareTables(on: connection, options, until: deadline)
-            return settings
+            return (settings, try prepareTables(on: connection, options, until: deadline))
         }
-        let lease =
-            try options.use == .hosting
-            ? explainingErrors(info) { try HostLease.take(info, library, options) } : nil
+        let lease = try options.use == .hosting ? explainingErrors(info) { try takeLease(info, options, state) } : nil
         let counter = TripCounter()
         let pool = ConnectionPool(
             to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library, counter: counter,
             jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
+        let receipts = ReceiptUpkeep(onEvent: options.onEvent)
         try lease?.start { connection in
             pool.closeSurplus()
-            return try ReceiptDesk.removeOld(on: connection, until: .now + 1) == ReceiptDesk.removedCount
+            return try receipts.run(on: connection)
         }
         let store = PostgresStore(
             info, pool, options, counter: counter, check: check, lease: lease, library: library)
@@ -86,19 +84,32 @@ package final class PostgresStore: OrderedStore {
         }
     }
 
+    /// Takes the lease, and changes tables of an older layout: not before, because another host may be using them.
+    private static func takeLease(
+        _ info: ConnectionInfo, _ options: PostgresOptions, _ state: Schema.State
+    ) throws -> HostLease {
+        let library = try Libpq.shared()
+        let lease = try HostLease.take(info, library, options)
+        guard state.isOlder else { return lease }
+        do {
+            let deadline = MonotonicTime.now + options.openingSeconds
+            let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
+            defer { connection.close() }
+            _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
+            return lease
+        } catch {
+            lease.giveBack()
+            throw error
+        }
+    }
+
+    /// Creates the tables if there are none and the options allow it. Returns what is there.
     private static func prepareTables(
         on connection: PostgresConnection, _ options: PostgresOptions, until deadline: MonotonicTime
-    ) throws {
+    ) throws -> Schema.State {
         var state = try Schema.look(on: connection, until: deadline)
-        if options.use == .hosting, state.isOlder || state == .absent && options.createsTables {
-            do {
-                _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
-            } catch let error as ServerError where state.isOlder && error.errorClass == .code(.notPermitted) {
-                throw StoreError(
-                    .olderFormat,
-                    "The tables have an older layout: as their owner run stratus init --store URL --host-role NAME.",
-                    cause: error.message)
-            }
+        if options.use == .hosting, options.createsTables, state == .absent {
+            _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
             state = try Schema.look(on: connection, until: deadline)
         }
         guard case .present(let version, let unreadable, let unwritable) = state else {
@@ -111,11 +122,8 @@ package final class PostgresStore: OrderedStore {
                 "The role may not use a table of the store: as its owner run stratus init --store URL --host-role NAME.",
                 ["table": table])
         }
-        guard version <= Schema.version else {
-            throw StoreError(
-                .newerFormat, "A newer version of this software created the tables: update this program.",
-                ["version": "\(version)", "supported": "\(Schema.version)"])
-        }
+        try Schema.check(version)
+        return state
     }
 
     /// Turns errors of a connection into errors of the store, which name its address.

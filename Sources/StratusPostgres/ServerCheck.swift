@@ -36,8 +36,7 @@ struct ServerSettings: Sendable {
             named: "read the settings", parameters)
         try connection.send(
             text: """
-                SELECT version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%',
-                    coalesce(host(inet_server_addr()) IN (host(inet_client_addr())), true),
+                SELECT coalesce(host(inet_server_addr()) IN (host(inet_client_addr())), true),
                     EXISTS (SELECT 1 FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
                     EXISTS (SELECT 1 FROM pg_stat_replication)
                 """, named: "read the connection's state")
@@ -47,16 +46,16 @@ struct ServerSettings: Sendable {
         for row in 0..<results[0].rowCount {
             settings.values[try results[0].text(row, 0)] = try results[0].text(row, 1)
         }
-        settings.isPostgreSQL = try results[1].truth(0, 0)
-        settings.isLocal = try results[1].truth(0, 1)
-        settings.usesTLS = try results[1].truth(0, 2)
-        settings.hasStandby = try results[1].truth(0, 3)
+        settings.isPostgreSQL = connection.isPostgreSQL
+        settings.isLocal = try results[1].truth(0, 0)
+        settings.usesTLS = try results[1].truth(0, 1)
+        settings.hasStandby = try results[1].truth(0, 2)
         return settings
     }
 
-    /// Throws if the server is too old.
+    /// Throws if the server is too old. Others that speak its protocol say what they like.
     func checkVersion() throws {
-        guard version >= Self.oldestVersion else {
+        guard !isPostgreSQL || version >= Self.oldestVersion else {
             throw StoreError(
                 .unavailable, "The server's version of PostgreSQL is too old: use version 15 or newer.",
                 ["version": "\(version)"])

@@ -166,11 +166,13 @@ import Testing
             let question = ReceiptDesk.Question(
                 receipt: receipt, begunAt: now, processID: working.serverProcessID)
             #expect(try desk.settle(question) {} == false)
-            #expect(throws: ServerError.self) {
+            let end = #expect(throws: ServerError.self) {
                 try working.send(.commit)
                 try working.sync()
                 try working.answers()
             }
+            // It was ended, and not by a time-out of its own.
+            #expect(end?.state == SQLState("57P01"))
             // Half an hour later the receipt might have been removed.
             let late = ReceiptDesk.Question(receipt: [1], begunAt: now - 1_900_000, processID: 0)
             let error = #expect(throws: StoreError.self) { try desk.settle(late) {} }
@@ -214,10 +216,56 @@ import Testing
                 UPDATE stratus_receipts SET at = at - interval '61 minutes'
                     WHERE id IN (SELECT id FROM stratus_receipts LIMIT 3)
                 """)
+            // A caller may still ask for these.
+            try place.run(
+                "UPDATE stratus_receipts SET at = at - interval '59 minutes' WHERE at > now() - interval '1 minute'")
             let connection = try TestServer.open(place.info)
             defer { connection.close() }
             #expect(try ReceiptDesk.removeOld(on: connection, until: TestServer.soon) == 3)
             #expect(try place.text("SELECT count(*)::text FROM stratus_receipts") == "2")
+        }
+    }
+
+    @Test("a host removes old receipts")
+    func ownUpkeep() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore { $0.testHooks.upkeepSeconds = 0.1 }
+            let store = try place.open()
+            defer { store.close() }
+            _ = try store.increment([1])
+            try place.run("UPDATE stratus_receipts SET at = at - interval '61 minutes'")
+            let end = TestServer.soon
+            while try place.text("SELECT count(*)::text FROM stratus_receipts") != "0", end > .now {
+                SocketWait.pause(seconds: 0.2)
+            }
+            #expect(try place.text("SELECT count(*)::text FROM stratus_receipts") == "0")
+        }
+    }
+
+    @Test("receipts that cannot be removed in time are tried in smaller steps, and then somebody learns of it")
+    func slowUpkeep() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            let other = try TestServer.open(place.info)
+            defer { other.close() }
+            try other.answers(to: ["BEGIN", "LOCK TABLE stratus_receipts IN EXCLUSIVE MODE"])
+            let events = Locked<[StoreError.Code]>([])
+            let upkeep = ReceiptUpkeep(onEvent: { event in events.withLock { $0.append(event.code) } })
+            for step in 0..<4 {
+                let connection = try TestServer.open(place.info)
+                defer { connection.close() }
+                if step < 3 {
+                    #expect(try upkeep.run(on: connection))
+                } else {
+                    #expect(throws: ServerError.self) { try upkeep.run(on: connection) }
+                }
+            }
+            #expect(events.value == [.unavailable])
+            try other.answers(to: ["COMMIT"])
+            let connection = try TestServer.open(place.info)
+            defer { connection.close() }
+            #expect(try upkeep.run(on: connection) == false)
         }
     }
 

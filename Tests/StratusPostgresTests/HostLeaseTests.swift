@@ -22,6 +22,12 @@ import Testing
             #expect(view.note(Self.first, began: Double(turn) * 0.5, ended: Double(turn) * 0.5) == .held)
         }
         #expect(view.note(Self.first, began: 5, ended: 5) == .expired)
+        // Slower looks take longer than five seconds, and there must be ten all the same.
+        var slow = LeaseView()
+        for turn in 0..<9 {
+            #expect(slow.note(Self.first, began: Double(turn) * 0.7, ended: Double(turn) * 0.7) == .held)
+        }
+        #expect(slow.note(Self.first, began: 6.3, ended: 6.3) == .expired)
     }
 
     @Test("many looks in a short time are not enough")

@@ -75,10 +75,24 @@ import Testing
         }
     }
 
+    @Test("an open store stops when a newer version has changed the tables")
+    func changedTables() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let store = try place.open()
+            defer { store.close() }
+            try store.transact { try $0.set([1], to: [2]) }
+            try place.run("UPDATE stratus_host SET schema_version = 3")
+            let write = #expect(throws: StoreError.self) { try store.transact { try $0.set([1], to: [3]) } }
+            #expect(write?.code == .newerFormat)
+            let read = #expect(throws: StoreError.self) { try store.read { try $0.value(forKey: [1]) } }
+            #expect(read?.code == .newerFormat)
+        }
+    }
+
     /// The table of entries as layout 1 had it.
     private static let formerTables = [
         "ALTER TABLE stratus_entries RESET (fillfactor)",
-        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE EXTENDED",
         "ALTER TABLE stratus_entries ALTER COLUMN v SET NOT NULL",
         "UPDATE stratus_host SET schema_version = 1",
     ]
@@ -112,11 +126,126 @@ import Testing
             let store = try place.open()
             defer { store.close() }
             #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "\(Schema.version)")
+            let new = try PostgresTestStore()
+            try new.open().close()
+            #expect(try place.text(Self.tableOptions) == new.text(Self.tableOptions))
             try store.transact { writer in
                 writer.divide(at: [1], true)
                 try writer.set([3], to: [4])
             }
             #expect(try store.read { try $0.values(forKeys: [[1], [3]]) } == [[2], [4]])
+        }
+    }
+
+    /// What the catalogue says of the table of entries.
+    private static let tableOptions = """
+        SELECT array(SELECT unnest(reloptions) ORDER BY 1)::text || (SELECT string_agg(attname || attstorage::text || attnotnull::text, ' ' ORDER BY attnum)
+            FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0)
+            FROM pg_class AS c WHERE oid = 'stratus_entries'::regclass
+        """
+
+    @Test("a host that is refused does not change the tables of the one that has the store")
+    func formerLayoutInUse() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let host = try place.open()
+            defer { host.close() }
+            for statement in Self.formerTables { try place.run(statement) }
+            let refused = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 0 } }
+            #expect(refused?.code == .held)
+            #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "1")
+            try host.transact { try $0.set([1], to: [2]) }
+        }
+    }
+
+    @Test("tables of the former layout that somebody reads for long stay as they are, and opening says why")
+    func formerLayoutRead() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            for statement in Self.formerTables { try place.run(statement) }
+            let reader = try TestServer.open(place.info)
+            defer { reader.close() }
+            try reader.answers(to: ["BEGIN", "SELECT count(*) FROM stratus_entries"])
+            let refused = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 0 } }
+            #expect(refused?.code == .unavailable)
+            #expect(refused?.message.contains("long reads") == true)
+            #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "1")
+            try reader.answers(to: ["COMMIT"])
+            // The lease was given back.
+            try place.open { $0.leaseWaitSeconds = 0 }.close()
+            #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "\(Schema.version)")
+        }
+    }
+
+    @Test("a snapshot of the whole store is in the order of the transactions, and one of a page need not be")
+    func readOnlyAnomaly() async throws {
+        try await TestThreads.offPool {
+            for scope in [ReadScope.page, .wholeStore] {
+                let place = try PostgresTestStore()
+                let store = try place.open()
+                defer { store.close() }
+                try store.transact { try $0.set([1], to: [1]) }
+                // The day is read; then it ends, and somebody reads its sales; then the first one writes a sale of it.
+                let (dayWasRead, dayHasEnded) = (Latch("the day to be read"), Latch("the day to end"))
+                let days = Locked<[[UInt8]]>([])
+                let salesSeen = Locked<[UInt8]?>(nil)
+                try TestThreads.run(2) { thread in
+                    guard thread == 0 else {
+                        try dayWasRead.wait()
+                        try store.transact { try $0.set([1], to: [2]) }
+                        // A snapshot in the serial order waits for the sale.
+                        if scope == .wholeStore { dayHasEnded.open() }
+                        let sales = try store.read(scope) { reader in
+                            #expect(try reader.value(forKey: [1]) == [2])
+                            return try reader.value(forKey: [2, 1])
+                        }
+                        salesSeen.withLock { $0 = sales }
+                        return dayHasEnded.open()
+                    }
+                    try store.transact { writer in
+                        let day = try writer.value(forKey: [1]) ?? []
+                        days.withLock { $0.append(day) }
+                        dayWasRead.open()
+                        try dayHasEnded.wait()
+                        try writer.set([2] + day, to: [7])
+                    }
+                }
+                let wasSold = try store.read { try $0.value(forKey: [2, 1]) } != nil
+                switch scope {
+                case .page:
+                    #expect(wasSold)
+                    #expect(salesSeen.value == nil)
+                case .wholeStore:
+                    // The reader has seen the sale of the day, or there is none.
+                    #expect(!wasSold || salesSeen.value == [7])
+                }
+            }
+        }
+    }
+
+    @Test(
+        "a snapshot of the whole store lasts while its reader works for longer than a transaction may",
+        .enabled(if: PostgresTestStore.runsLongTests))
+    func longSnapshot() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let store = try place.open()
+            defer { store.close() }
+            try store.transact { try $0.set([1], to: [2]) }
+            try store.read(.wholeStore) { reader in
+                _ = try reader.value(forKey: [1])
+                SocketWait.pause(seconds: 33)
+                #expect(try reader.value(forKey: [2]) == nil)
+            }
+            let ended = #expect(throws: StoreError.self) {
+                try store.read(.page) { reader in
+                    _ = try reader.value(forKey: [1])
+                    SocketWait.pause(seconds: 33)
+                    _ = try reader.value(forKey: [2])
+                }
+            }
+            #expect(ended?.code == .snapshotEnded)
         }
     }
 

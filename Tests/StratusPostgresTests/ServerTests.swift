@@ -115,6 +115,34 @@ import Testing
         }
     }
 
+    @Test("a first server that says nothing leaves time for the second, which is tried first from then on")
+    func silentFirst() async throws {
+        try await TestThreads.offPool {
+            let listener = try SilentListener()
+            let both = try TestServer.info { $0.replacing("@127.0.0.1", with: "@127.0.0.1:\(listener.port),127.0.0.1") }
+            // Less than what one server may take.
+            let first = try PostgresConnection.open(both, as: .plain, until: .now + 4, library: .shared())
+            defer { first.close() }
+            #expect(listener.takeWaiting() == 1)
+            let second = try PostgresConnection.open(both, as: .plain, until: .now + 4, library: .shared())
+            defer { second.close() }
+            #expect(try second.number("SELECT 5::int8") == 5)
+            #expect(listener.takeWaiting() == 0)
+        }
+    }
+
+    @Test("each address of a name is a server of its own")
+    func namesOfAddresses() async throws {
+        try await TestThreads.offPool {
+            let local = try TestServer.info { $0.replacing("@127.0.0.1", with: "@localhost") }
+            let connection = try TestServer.open(local)
+            defer { connection.close() }
+            #expect(try connection.number("SELECT 5::int8") == 5)
+            #expect(local.lastServer.value?.host == "localhost")
+            #expect(local.lastServer.value?.address == "127.0.0.1")
+        }
+    }
+
     @Test("a server that says nothing is given up at the deadline")
     func silentServer() async throws {
         try await TestThreads.offPool {

@@ -135,13 +135,13 @@ import Testing
             try connection.answers(
                 to: [
                     "INSERT INTO stratus_receipts (id, written_by) SELECT int8send(n) || int8send(n), 1 FROM generate_series(1, \(count)) AS g(n)",
-                    "PREPARE removal (int8) AS \(ReceiptDesk.removalSQL)",
+                    "PREPARE removal (int8, int8) AS \(ReceiptDesk.removalSQL)",
                 ])
             if count > 0 { try connection.answers(to: ["ANALYZE stratus_receipts"]) }
             let executions = [
                 "get(ARRAY['\\x01'::bytea, '\\x02'])", "up('\\x00', '\\xff', 100)",
                 "down('\\x00', '\\xff', 100)", "delete(ARRAY['\\x01'::bytea])", "lease",
-                "removal(3600)",
+                "removal(3600, 2000)", "unite('\\x01')",
             ]
             for execution in executions {
                 let result = try connection.answers(to: ["EXPLAIN EXECUTE \(execution)"])[0]

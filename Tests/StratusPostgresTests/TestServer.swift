@@ -44,7 +44,7 @@ final class TestSchema: Sendable {
         info = try ConnectionInfo(parsing: "\(address)?stratus_schema=\(name)")
         let connection = try TestServer.open(info)
         defer { connection.close() }
-        try connection.answers(to: ["CREATE SCHEMA \(name)"] + Schema.tables)
+        try connection.answers(to: ["CREATE SCHEMA \(name)"] + Schema.tables(isPostgreSQL: true))
         try connection.answers(
             to: ["INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, \(Schema.version), 7)"])
     }

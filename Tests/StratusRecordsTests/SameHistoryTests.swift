@@ -45,6 +45,17 @@ struct SameHistoryTests {
         #expect(difference == nil)
     }
 
+    @Test(
+        "while connections are cut around commits answers are equal, and so are all entries",
+        .enabled(if: PostgresTestStore.isServerThere))
+    func onCutPostgres() async throws {
+        let difference = try await difference(
+            to: HistorySubject.onCutPostgres, in: "one history on PostgreSQL, cut",
+            count: PostgresTestStore.historyCount,
+            stepCount: PostgresTestStore.runsLongTests ? 100 : 40)
+        #expect(difference == nil)
+    }
+
     // MARK: The checker
 
     private enum Plant: CaseIterable {

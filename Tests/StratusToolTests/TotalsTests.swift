@@ -209,6 +209,40 @@ struct TotalsTests {
         #expect(told.allSatisfy { $0.done <= $0.total })
     }
 
+    @Test("a content that is deleted during an export, as another host may, is no damage, and one that is missing is")
+    func contentsDeletedMeanwhile() throws {
+        for isDeleted in [true, false] {
+            let session = try session("store", .readingAssetsAsClient)
+            defer { session.close() }
+            let copy = MemoryStore()
+            try session.engine.store.read { reader in
+                try copy.transact { transaction in
+                    try reader.scan(.everything) { key, value in
+                        try transaction.set([UInt8](copying: key), to: [UInt8](copying: value))
+                        return .next
+                    }
+                }
+            }
+            let engine = try RecordEngine(store: copy, incarnation: UUID())
+            let service = CloudService(
+                engine: engine, environment: CloudEnvironment(clock: SystemClock(), identifiers: RandomIdentifiers()),
+                assets: AssetStore(directory: "\(directory.path)/none", session: UUID(), clock: SystemClock()))
+            var exporter = StoreExporter(service, secrets: false, progress: { _, _ in }) { _ in
+                guard isDeleted else { return }
+                try engine.store.transact { transaction in
+                    var keys: [[UInt8]] = []
+                    try transaction.scan(GlobalKeys.keyspace(.assets)) { key, _ in
+                        keys.append([UInt8](copying: key))
+                        return .next
+                    }
+                    for key in keys { try transaction.delete(key) }
+                }
+            }
+            let error = #expect(throws: StoreError.self) { try exporter.run() }
+            #expect(error?.code == (isDeleted ? .unavailable : .corruption))
+        }
+    }
+
     @Test("an older export without counts is imported too, also from a pipe")
     func oldExports() async throws {
         let run = try await ToolRun.shell(

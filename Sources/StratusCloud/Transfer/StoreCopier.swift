@@ -170,6 +170,9 @@ package struct StoreCopier {
     private static let leftOut = [GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations]
         .map(GlobalKeys.keyspace)
 
+    private static let databases = GlobalKeys.keyspace(.databases)
+    private static let pageDivisionCount = 50
+
     private static func isLeftOut(_ key: [UInt8]) -> Bool { leftOut.contains { $0.contains(key) } }
 
     /// Entries in key order that are compared and written together.
@@ -177,7 +180,11 @@ package struct StoreCopier {
         var entries: [(key: [UInt8], value: [UInt8])] = []
         var byteCount = 0
 
+        /// Databases, each of which a server divides from the one before by many rows.
+        var dividedCount = 0
+
         mutating func add(_ key: [UInt8], _ value: [UInt8]) {
+            if StoreCopier.databases.contains(key) { dividedCount += 1 }
             entries.append((key, value))
             byteCount += key.count + value.count
         }
@@ -191,7 +198,8 @@ package struct StoreCopier {
             guard !Self.isLeftOut(key) else { return .next }
             try sum.add(key, value)
             page.add(key, try LedgerForm.value(value, of: key, namingUpload: hasContents))
-            guard page.entries.count >= pageEntryCount || page.byteCount >= Self.pageByteCount else { return .next }
+            let isFull = page.entries.count >= pageEntryCount || page.byteCount >= Self.pageByteCount
+            guard isFull || page.dividedCount >= Self.pageDivisionCount else { return .next }
             let next = key + [0]
             try put(page, KeyRange(from: position, upTo: next), comparing: comparing)
             (page, position) = (Page(), next)
@@ -231,11 +239,10 @@ package struct StoreCopier {
             try target.transact { writer in for key in keys { try writer.delete(key) } }
         }
         guard !wanted.isEmpty else { return }
-        let databases = GlobalKeys.keyspace(.databases)
         try target.transact { writer in
             for (key, value) in wanted {
                 try writer.set(key, to: value)
-                guard databases.contains(key) else { continue }
+                guard Self.databases.contains(key) else { continue }
                 writer.divide(at: DatabaseKeys(try DatabaseEntry(decoding: value.span).number).all.lower, true)
             }
         }

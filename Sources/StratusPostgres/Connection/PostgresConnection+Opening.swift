@@ -15,11 +15,15 @@ extension PostgresConnection {
     ) throws(ServerError) -> PostgresConnection {
         var answered: ServerError?
         var last = ServerError.deadline
-        for endpoint in info.endpoints {
+        let servers = info.serversToTry()
+        for (index, endpoint) in servers.enumerated() {
             do throws(ServerError) {
-                let limit = min(deadline, MonotonicTime.now + info.connectSeconds)
+                // A server that does not answer leaves time for the others.
+                let share = deadline.secondsLeft / Double(servers.count - index)
+                let limit = min(deadline, .now + min(info.connectSeconds, share))
                 let connection = try connect(info, endpoint, until: limit, library)
                 try connection.setUp(as: role, until: limit)
+                info.lastServer.withLock { $0 = endpoint }
                 return connection
             } catch {
                 // Another server would refuse the role, too; and a pooler is an error of the configuration.
@@ -135,15 +139,52 @@ extension PostgresConnection {
 
     private func check(_ identity: QueryResult) throws {
         serverVersion = Int(try identity.integer(0, SetUp.Column.version.rawValue, as: Int64.self))
+        isPostgreSQL = try identity.truth(0, SetUp.Column.isPostgreSQL.rawValue)
         let isReadOnly = try identity.truth(0, SetUp.Column.isReadOnly.rawValue)
         if try identity.truth(0, SetUp.Column.isInRecovery.rawValue) || isReadOnly {
             throw ServerError(origin: .server, severity: .error, state: SQLState("25006"))
         }
         let processID = try identity.integer(0, SetUp.Column.processID.rawValue, as: Int64.self)
         let isDirect = unsafe processID == Int64(symbols.backendPID(handle))
-        if try identity.truth(0, SetUp.Column.isPostgreSQL.rawValue), !isDirect {
+        if isPostgreSQL, !isDirect {
             throw ServerError(origin: .pooler)
         }
+    }
+}
+
+extension ConnectionInfo {
+    /// The servers of the address: first the one that took a connection last, then the others in their order. A name
+    /// that has several addresses is several servers, because libpq has no limit of time for each.
+    fileprivate func serversToTry() -> [Endpoint] {
+        let all = endpoints.flatMap { $0.resolved() }
+        guard let last = lastServer.value, all.contains(last) else { return all }
+        return [last] + all.filter { $0 != last }
+    }
+}
+
+extension ConnectionInfo.Endpoint {
+    /// The endpoint with each address of its host; itself where there is no name to look up, or where looking up fails,
+    /// which libpq then explains. It waits for the resolver.
+    fileprivate func resolved() -> [Self] {
+        guard let host, address == nil, host.first != "/", host.first != "@" else { return [self] }
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var first: UnsafeMutablePointer<addrinfo>? = nil
+        guard unsafe getaddrinfo(host, nil, &hints, &first) == 0 else { return [self] }
+        defer { unsafe freeaddrinfo(first) }
+        var found: [Self] = []
+        var next = unsafe first
+        while let entry = unsafe next {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let failed = unsafe getnameinfo(
+                entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+            let numbers = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            if failed == 0 {
+                found.append(Self(host: host, address: String(decoding: numbers, as: UTF8.self), port: port))
+            }
+            unsafe next = entry.pointee.ai_next
+        }
+        return found.isEmpty ? [self] : found
     }
 }
 

@@ -45,6 +45,8 @@ enum ConnectionRole: Sendable {
     var generation: Int64?
     /// The server's version, such as 150007.
     var serverVersion = 0
+    /// Whether it is PostgreSQL itself, and no server that speaks its protocol.
+    var isPostgreSQL = true
 
     @unsafe init(_ handle: Handle, _ info: ConnectionInfo, _ library: Libpq) {
         unsafe self.handle = unsafe handle

@@ -1,9 +1,10 @@
 // All SQL that runs while a store is open. A connection prepares the statements when it is opened.
 //
 // Invariants:
-//   1. Statements that write several rows get them in the order of their keys, so two transactions lock in one order.
+//   1. A statement that writes several rows gets them in the order of their keys. Two transactions may still wait for
+//      each other, and the server then ends one, which runs again.
 //   2. Reads are index scans for every plan that a generic plan can be (tested): another scan would lock the table.
-//   3. Rows without a value are no entries. They only fill a page of the index, between entries of different writers.
+//   3. A row without a value is no entry. Such rows keep entries of different writers on different pages of the index.
 //   4. A name or a text never becomes a part of SQL. Only a schema's name does, which `ConnectionInfo` has checked.
 
 /// A prepared statement. The raw value is its name on the server.
@@ -14,7 +15,7 @@ enum Statement: String, CaseIterable, Sendable {
     case beginPage = "begin_page"
     /// A snapshot in the serial order of transactions, which no conflict ends.
     case beginWhole = "begin_whole"
-    /// The host's generation and name, and the server's time in milliseconds.
+    /// The host's generation and name, the server's time in milliseconds, and the layout of the tables.
     case lease
     /// The entries of several keys, in no order.
     case get
@@ -24,10 +25,10 @@ enum Statement: String, CaseIterable, Sendable {
     case down
     /// Writes entries: their keys, their values.
     case put
-    /// Writes entries whose keys are absent, in half of the time. Fails if one is there.
+    /// Inserts entries whose keys are absent, in half of the time that `put` takes. Fails if one is there.
     case insert
     case delete
-    /// Fills a page of the index before a key, so that no page has entries from both sides.
+    /// Inserts more than a page of rows before a key, so that no page of the index has entries from both sides.
     case divide
     /// Removes what `divide` has written.
     case unite
@@ -49,7 +50,7 @@ enum Statement: String, CaseIterable, Sendable {
         case .beginWrite: "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE"
         case .beginPage: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         case .beginWhole: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE"
-        case .lease: "SELECT generation, name, pid, \(Self.now) FROM stratus_host WHERE id = 1"
+        case .lease: "SELECT generation, name, pid, \(Self.now), schema_version FROM stratus_host WHERE id = 1"
         case .get: "SELECT k, v FROM stratus_entries WHERE k = ANY($1::bytea[]) AND v IS NOT NULL"
         case .up: "SELECT k, v FROM stratus_entries WHERE k >= $1 AND k < $2 AND v IS NOT NULL ORDER BY k LIMIT $3"
         case .down:
@@ -60,7 +61,7 @@ enum Statement: String, CaseIterable, Sendable {
         case .insert: "INSERT INTO stratus_entries (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[])"
         case .delete: "DELETE FROM stratus_entries WHERE k = ANY($1::bytea[])"
         case .divide:
-            // A row takes 220 bytes of the index, and a page has 8,152. Longer keys would fill the pages above it, too.
+            // A row takes 220 bytes of the index, and a page has 8,152. Longer keys would also fill the inner pages.
             "INSERT INTO stratus_entries (k) SELECT $1::bytea || set_byte('\\x0000', 1, n) || decode(repeat('00', 190), 'hex') "
                 + "FROM generate_series(0, 39) AS n ON CONFLICT DO NOTHING"
         case .unite:
@@ -124,8 +125,13 @@ enum SetUp {
                 version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
             """)
 
+    /// Leaves out what the server does not know.
     static let settings = Query(
-        name: "settings", sql: "SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) AS s(n, v)")
+        name: "settings",
+        sql: """
+            SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) AS s(n, v)
+                WHERE current_setting(n, true) IS NOT NULL
+            """)
 
     /// Fences a writing connection: a host that takes the store over waits until no connection of the old one has it.
     static let fence = Query(
@@ -147,6 +153,7 @@ enum SetUp {
             ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
             ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", "5s"),
             ("idle_in_transaction_session_timeout", "30s"), ("statement_timeout", "0"),
+            ("transaction_timeout", "0"),
             ("client_connection_check_interval", "10s"), ("timezone", "UTC"), ("client_min_messages", "warning"),
             ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "off"),
         ]

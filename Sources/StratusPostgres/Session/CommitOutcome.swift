@@ -175,19 +175,19 @@ final class ReceiptDesk: Sendable {
         _ = try connection.flush(.until(.now + Self.requestSeconds))
     }
 
-    /// How many receipts are removed at most by one call.
-    static let removedCount = 2_000
-
     /// The time of the statement, because no index helps with a time that changes while it runs.
     static let removalSQL = """
         DELETE FROM stratus_receipts WHERE id IN (SELECT id FROM stratus_receipts
-            WHERE at < statement_timestamp() - make_interval(secs => $1::int8) LIMIT \(removedCount))
+            WHERE at < statement_timestamp() - make_interval(secs => $1::int8) LIMIT $2)
         """
 
-    /// Removes receipts that no caller can ask for any longer. Returns how many.
-    static func removeOld(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> Int {
+    /// Removes receipts that no caller can ask for any longer. Returns how many, at most `limit`.
+    static func removeOld(
+        on connection: PostgresConnection, limit: Int = 10_000, until deadline: MonotonicTime
+    ) throws -> Int {
         var parameters = StatementParameters()
         parameters.add(Int64(keptSeconds))
+        parameters.add(Int64(limit))
         try connection.send(text: removalSQL, named: "remove receipts", parameters)
         try connection.sync()
         switch try connection.flush(.until(deadline)).first {
@@ -201,5 +201,37 @@ final class ReceiptDesk: Sendable {
         StoreError(
             .commitUnknown, "The commit may have happened or not: read before you repeat it.", error?.fields ?? [:],
             cause: error.map { "\($0)" })
+    }
+}
+
+/// Removes old receipts on the thread of the host's lease, in steps that leave its beats on time.
+struct ReceiptUpkeep {
+    private static let least = 500
+    private static let stepSeconds = 1.0
+
+    private let limit = Locked(20_000)
+    let onEvent: @Sendable (StoreError) -> Void
+
+    /// Removes some receipts. Returns whether there are more. A step that takes too long is tried with fewer.
+    func run(on connection: PostgresConnection) throws -> Bool {
+        let count = limit.value
+        do {
+            return try ReceiptDesk.removeOld(on: connection, limit: count, until: .now + Self.stepSeconds) == count
+        } catch let error as ServerError where Self.wasTooSlow(error) && count > Self.least {
+            limit.withLock { $0 = max(Self.least, count / 4) }
+            return true
+        } catch let error as ServerError {
+            onEvent(
+                StoreError(
+                    .unavailable,
+                    "Receipts of old commits were not removed, and take space: end transactions that have been open for long.",
+                    cause: error.message))
+            throw error
+        }
+    }
+
+    /// Whether the step was cancelled at its deadline, or given up.
+    private static func wasTooSlow(_ error: ServerError) -> Bool {
+        error.origin == .deadline || error.state == SQLState("57014")
     }
 }

@@ -269,7 +269,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     private static let beatSQL = "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea"
 
     private func beat(_ upkeep: (PostgresConnection) throws -> Bool) {
-        var nextUpkeep = MonotonicTime.now + Self.upkeepSeconds
+        let upkeepSeconds = options.testHooks.upkeepSeconds ?? Self.upkeepSeconds
+        var nextUpkeep = MonotonicTime.now + upkeepSeconds
         while wait(seconds: Self.beatSeconds) {
             guard options.testHooks.holdsBeats?() != true else { continue }
             let began = Self.now
@@ -284,7 +285,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 monitor.withLock { health.note(look, beatBegan: began) }
                 if look.generation != generation { noteLoss(to: look) }
                 if nextUpkeep <= .now {
-                    nextUpkeep = .now + Self.upkeepSeconds
+                    nextUpkeep = .now + upkeepSeconds
                     if try upkeep(connection) { nextUpkeep = .now }
                 }
             } catch {

@@ -29,6 +29,7 @@ package struct PostgresOptions: Sendable {
     package var pool = PoolLimits()
     package var wire = WireOptions()
     /// Whether tables are created where there are none. A host whose role may not create them needs `stratus init`.
+    /// Tables of an older layout are changed in any case.
     package var createsTables = true
     /// How long a host waits for another one that holds the lease to end or to be found dead.
     package var leaseWaitSeconds = 10.0
@@ -55,6 +56,8 @@ package struct PostgresTestHooks: Sendable {
     package var failsNextFetch: (@Sendable () -> Bool)?
     /// Asked before each beat of the host's lease whether it is left out, as in a process that is paused.
     package var holdsBeats: (@Sendable () -> Bool)?
+    /// How long upkeep waits after each round.
+    package var upkeepSeconds: Double?
     /// How long a take-over waits for sessions that it may not end: the server ends them, or their network does.
     package var fenceSeconds = 60.0
 

@@ -56,7 +56,7 @@ final class PostgresSource: WireSource {
     func beginTransaction(lane: StoreLane?, for caller: WireCaller) throws -> PostgresWriteSession {
         try requireHosting().checkWriting()
         let lock = lane.map { AdvisoryLock.number(schema: info.schema, lane: $0.name) }
-        return PostgresWriteSession(self, try lend(to: caller), lock: lock)
+        return PostgresWriteSession(self, try lend(to: caller), lock: lock, for: caller)
     }
 
     /// Throws if the store was opened for reading only.
@@ -78,6 +78,14 @@ final class PostgresSource: WireSource {
 
     /// The time until which a request to the server may take, from now.
     var requestDeadline: MonotonicTime { .now + options.wire.deadlineSeconds }
+
+    /// The same within a transaction: its caller waits no longer than its own deadline, and a body that was at work
+    /// for long still gets an answer.
+    func requestDeadline(for caller: WireCaller) -> MonotonicTime {
+        .now + min(options.wire.deadlineSeconds, max(caller.deadline - now(), Self.leastRequestSeconds))
+    }
+
+    private static let leastRequestSeconds = 2.0
 
     private func lend(to caller: WireCaller) throws -> PostgresConnection {
         try pool.lend(until: .now + (caller.deadline - now()), isNested: caller.isNested)

@@ -42,7 +42,7 @@ class PostgresSession: WireSession {
                 if isFirst { try sendBegin(on: connection) }
                 try statements.send(on: connection)
                 try connection.sync()
-                return try connection.flush(isFirst ? beginLimit : .until(source.requestDeadline))
+                return try connection.flush(isFirst ? beginLimit : .until(requestDeadline))
             })
         hasBegun = true
         do {
@@ -82,8 +82,11 @@ class PostgresSession: WireSession {
     /// Takes the outcomes of that.
     func readBegin(_ outcomes: inout ArraySlice<Outcome>) throws {}
 
+    /// How long a flush may take, from now.
+    var requestDeadline: MonotonicTime { source.requestDeadline }
+
     /// How long the first flush may take.
-    var beginLimit: FlushLimit { .until(source.requestDeadline) }
+    var beginLimit: FlushLimit { .until(requestDeadline) }
 
     /// Sends what a connection needs before others use it. It finishes in the background.
     func willGiveBack(_ connection: PostgresConnection) {}
@@ -136,6 +139,7 @@ class PostgresSession: WireSession {
             throw StoreError(
                 .notAStore, "The tables of the store are not complete. Create them with stratus init --store URL.")
         }
+        try Schema.check(try row.integer(0, 4))
         var lease = LeaseLook(generation: try row.integer(0, 0))
         lease.name = try row.text(0, 1)
         lease.processID = try row.integer(0, 2)

@@ -22,10 +22,15 @@ final class PostgresWriteSession: PostgresSession {
     /// The server's time when the transaction began, in milliseconds.
     private var begunAt: Int64 = 0
 
-    init(_ source: PostgresSource, _ connection: PostgresConnection, lock: Int64?) {
+    private let caller: WireCaller
+
+    init(_ source: PostgresSource, _ connection: PostgresConnection, lock: Int64?, for caller: WireCaller) {
         self.lock = lock
+        self.caller = caller
         super.init(source, connection)
     }
+
+    override var requestDeadline: MonotonicTime { source.requestDeadline(for: caller) }
 
     override func sendBegin(on connection: PostgresConnection) throws(ServerError) {
         if let lock {
@@ -72,7 +77,7 @@ final class PostgresWriteSession: PostgresSession {
             try connection.send(.commit)
             try connection.sync()
             try sendUnlock(on: connection)
-            return try connection.flush(.patient(source.requestDeadline))
+            return try connection.flush(.patient(source.requestDeadline(for: caller)))
         }
         let commit = try results(of: outcomes.prefix(1))[0]
         guard commit.commandTag == Self.commitTag else { throw fail(Self.rolledBack) }

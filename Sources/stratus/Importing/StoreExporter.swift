@@ -199,7 +199,8 @@ struct StoreExporter {
 
     /// Writes an asset, unless it was written before for the same owner.
     ///
-    /// Throws `corruption` if its content is missing or damaged: an import would refuse it.
+    /// Throws `corruption` if its content is missing or damaged: an import would refuse it. Throws `unavailable` if it
+    /// has been deleted since the snapshot: a store's own process keeps what is being read, another host does not.
     private mutating func export(_ asset: AssetDescriptor, of record: RecordName, _ zone: ZoneReader) throws {
         let owner = CloudService.assetOwner(of: zone.id.database)
         let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
@@ -232,7 +233,12 @@ struct StoreExporter {
             pending.removeFirst(start)
         }
         // Checked before the last part is written, so that no complete asset in an export is damaged.
-        guard digest == asset.digest, byteCount == asset.byteCount else { throw damage }
+        guard digest == asset.digest, byteCount == asset.byteCount else {
+            let isThere = try service.engine.store.read { try $0.value(forKey: key) != nil }
+            guard !isThere else { throw damage }
+            throw StoreError(
+                .unavailable, "An asset was deleted while the store was exported: export it again.", damage.fields)
+        }
         try addPart(pending)
         counts.contents += 1
     }

@@ -151,11 +151,15 @@ struct WireTransactionTests {
     func divisions() throws {
         struct Refusal: Error {}
         let store = makeStore()
-        #expect(throws: Refusal.self) {
-            try store.transact { writer in
-                writer.divide(at: [1], true)
-                try writer.set([1], to: [])
-                throw Refusal()
+        // The other one of the group commits.
+        try hold(store, until: 2) { index in
+            guard index == 0 else { return try store.transact(lane: lane) { try $0.set([7], to: []) } }
+            #expect(throws: Refusal.self) {
+                try store.transact(lane: lane) { writer in
+                    writer.divide(at: [1], true)
+                    try writer.set([1], to: [])
+                    throw Refusal()
+                }
             }
         }
         #expect(store.divisions == [])

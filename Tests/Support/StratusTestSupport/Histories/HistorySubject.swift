@@ -72,6 +72,13 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
             ) { try PostgresHistoryPlace(runsBodiesTwice: isTwice) }
         }
     }
+
+    /// The same through a network that is cut before, during and after every seventh commit.
+    package static let onCutPostgres: [HistorySubject] = cacheSizes.map { cacheName, byteCount in
+        HistorySubject("PostgreSQL, cut, \(cacheName)", ancestorCacheByteCount: byteCount) {
+            try PostgresHistoryPlace(cutting: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer], every: 7)
+        }
+    }
 }
 
 extension HistorySubject {
@@ -150,16 +157,32 @@ package final class TripHistoryPlace: HistoryPlace {
 /// A schema of its own on the test server.
 package final class PostgresHistoryPlace: HistoryPlace {
     private let place: PostgresTestStore
+    private let proxy: WireProxy?
 
     package init(runsBodiesTwice: Bool = false) throws {
         place = try PostgresTestStore(reusesTables: true) { $0.wire.runsBodiesTwice = runsBodiesTwice }
+        proxy = nil
     }
 
-    package func open() throws -> any OrderedStore { try place.open() }
+    /// Behind a proxy that does this to commits.
+    package init(cutting faults: [WireFault], every interval: Int) throws {
+        place = try PostgresTestStore(reusesTables: true)
+        let proxy = try WireProxy(place.url)
+        proxy.plan(each: faults, every: interval)
+        self.proxy = proxy
+    }
+
+    package func open() throws -> any OrderedStore {
+        guard let proxy else { return try place.open() }
+        return try PostgresStore.open(url: proxy.url, options: place.options()).store
+    }
 
     package func compact() {}
 
-    package func remove() { place.remove() }
+    package func remove() {
+        proxy?.stop()
+        place.remove()
+    }
 }
 
 /// A directory of its own for one store.

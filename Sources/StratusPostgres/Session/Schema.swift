@@ -20,13 +20,22 @@ enum Schema {
     ]
 
     /// The statements that create the tables, in their order. They run in one transaction.
-    static let tables = [
-        // YugabyteDB hashes a primary key unless it is ascending; PostgreSQL has no such word there. Room in each page
-        // lets a row that is written again stay in its page: then no other transaction that has read a page of the
-        // index near it meets a conflict.
-        "CREATE TABLE stratus_entries (k bytea PRIMARY KEY, v bytea) WITH (fillfactor = 75)",
-        // The server compresses no keys, so that those which fill a page do.
-        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE PLAIN",
+    ///
+    /// YugabyteDB hashes a primary key unless it is ascending, and PostgreSQL has no such word there.
+    static func tables(isPostgreSQL: Bool) -> [String] {
+        let ascending = isPostgreSQL ? "" : " ASC"
+        return [
+            // Room in each page lets the new version of a row stay in its page. It then needs no entry of the index,
+            // and does not conflict with readers of that page.
+            "CREATE TABLE stratus_entries (k bytea, v bytea, PRIMARY KEY (k\(ascending))) WITH (fillfactor = 75)",
+            """
+            CREATE TABLE stratus_contents (name bytea, part integer, data bytea NOT NULL,
+                PRIMARY KEY (name\(ascending), part\(ascending)))
+            """,
+        ] + otherTables + (isPostgreSQL ? storageSettings : []) + [hostTable]
+    }
+
+    private static let otherTables = [
         """
         CREATE TABLE stratus_receipts (id bytea PRIMARY KEY, written_by smallint NOT NULL,
             asked integer NOT NULL DEFAULT 0, at timestamptz NOT NULL DEFAULT clock_timestamp())
@@ -34,24 +43,25 @@ enum Schema {
         // For upkeep, which removes old receipts.
         "CREATE INDEX ON stratus_receipts (at)",
         "CREATE TABLE stratus_beats (holder bytea PRIMARY KEY, beat bigint NOT NULL) WITH (fillfactor = 50)",
-        """
-        CREATE TABLE stratus_contents (name bytea, part integer, data bytea NOT NULL, PRIMARY KEY (name, part))
-        """,
+    ]
+
+    /// How PostgreSQL stores the rows.
+    private static let storageSettings = [
         "ALTER TABLE stratus_contents ALTER COLUMN data SET STORAGE EXTERNAL",
         """
         ALTER TABLE stratus_entries
             SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05)
         """,
-        """
+    ]
+
+    private static let hostTable = """
         CREATE TABLE stratus_host (id smallint PRIMARY KEY CHECK (id = 1), schema_version integer NOT NULL,
             generation bigint NOT NULL, holder bytea, name text NOT NULL DEFAULT '', pid integer NOT NULL DEFAULT 0)
-        """,
-    ]
+        """
 
     /// What changes tables of layout 1 into those of layout 2. The entries stay as they are.
     private static let upgrades = [
         "ALTER TABLE stratus_entries ALTER COLUMN v DROP NOT NULL",
-        "ALTER TABLE stratus_entries ALTER COLUMN k SET STORAGE PLAIN",
         "ALTER TABLE stratus_entries SET (fillfactor = 75)",
         "UPDATE stratus_host SET schema_version = \(version) WHERE id = 1",
     ]
@@ -105,11 +115,11 @@ enum Schema {
         }
         let isNew = try !connection.run([hostTableExists], until: deadline)[0].truth(0, 0)
         if isNew {
+            let tables = tables(isPostgreSQL: connection.isPostgreSQL)
             let steps = (tables + [firstHostRow]).map { SetUp.Query(name: "create the tables", sql: $0) }
             _ = try connection.run(steps, until: deadline)
         } else if try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self) < version {
-            let steps = upgrades.map { SetUp.Query(name: "change the tables", sql: $0) }
-            _ = try connection.run(steps, until: deadline)
+            try upgrade(on: connection, until: deadline)
         }
         if let role {
             var parameters = StatementParameters()
@@ -122,6 +132,33 @@ enum Schema {
         }
         _ = try connection.run([SetUp.Query(name: "commit", sql: "COMMIT")], until: deadline)
         return isNew
+    }
+
+    /// Changes the tables within a transaction. It waits until no other transaction reads them, and those that come
+    /// later wait for it; after `lock_timeout` it fails.
+    private static func upgrade(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
+        do {
+            let steps = upgrades.map { SetUp.Query(name: "change the tables", sql: $0) }
+            _ = try connection.run(steps, until: deadline)
+        } catch let error as ServerError where error.state == SQLState("55P03") {
+            throw StoreError(
+                .unavailable,
+                "The tables have an older layout and are in use: open the store again when long reads and backups have ended.",
+                cause: error.message)
+        } catch let error as ServerError where error.errorClass == .code(.notPermitted) {
+            throw StoreError(
+                .olderFormat,
+                "The tables have an older layout: as their owner run stratus init --store URL --host-role NAME.",
+                cause: error.message)
+        }
+    }
+
+    /// Throws `.newerFormat` for the tables of a newer version.
+    static func check(_ version: Int32) throws {
+        guard version > Self.version else { return }
+        throw StoreError(
+            .newerFormat, "A newer version of this software has created or changed the tables: update this program.",
+            ["version": "\(version)", "supported": "\(Self.version)"])
     }
 
     private static let hostTableExists = SetUp.Query(
