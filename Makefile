@@ -33,6 +33,8 @@ STRATUS_HISTORY_STEPS ?= 200
 # Narrows test, sanitize and soak: make test FILTER=Tuple
 FILTER ?=
 FILTER_OPTION = $(if $(FILTER),--filter '$(FILTER)')
+# Whether check runs the tidy tests, which are a part of test.
+TIDY ?= yes
 # Narrows mutants to these faults.
 NUMBERS ?=
 SOURCES := Sources Tests Examples/Swift6 Examples/Guide $(wildcard Benchmarks) Package.swift
@@ -64,7 +66,7 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 # How many histories of each kind run on PostgreSQL: make postgres STRATUS_HISTORIES=200
 POSTGRES_HISTORIES = $(if $(filter command environment,$(firstword $(origin STRATUS_HISTORIES))),$(STRATUS_HISTORIES),20)
 # What is about PostgreSQL itself: the store, trips, one history on two engines, two hosts, verbs of the tool.
-POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|AddressTests
+POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|AddressTests|ServerVerbTests
 # What holds on every store and runs there too.
 POSTGRES_SUITES ?= ^Stratus(Records|Cloud|Sharing|Feed)Tests[.]
 POSTGRES_RUN = scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 STRATUS_HISTORIES=$(POSTGRES_HISTORIES)
@@ -80,23 +82,27 @@ postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, f
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
 
-.PHONY: kills
-kills: bootstrap ## Kills and fails every verb that makes, renames or removes files at each of its calls (ten minutes)
-	STRATUS_KILLS=1 $(TEST) --filter '$(if $(FILTER),$(FILTER),KilledVerbTests)'
+# Tests that could try any number of cases: verbs killed at each of their calls, failing requests, damaged bytes.
+SWEEPS := KilledVerbTests|FailingRequestTests|KillTests|LogCutTests|LayoutDamageTests|DamagedArchiveTests
+SWEEPS := $(SWEEPS)|InventedArchiveTests|XMLArchiveTests|ShareArchivingTests|EqualObjectTests|PredicateParserTests
+
+.PHONY: sweeps
+sweeps: bootstrap ## Tries all cases of the tests that try some in make test (half an hour)
+	STRATUS_SWEEPS=1 $(TEST) --filter '$(or $(FILTER),$(SWEEPS))'
 
 .PHONY: mutants
 mutants: bootstrap ## Plants every fault of Tests/Mutants and prints those that no test catches (NUMBERS="3 17" narrows)
-	NUMBERS="$(NUMBERS)" scripts/mutants
+	scripts/postgres run -- env NUMBERS="$(NUMBERS)" scripts/mutants
 
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
-	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
+	scripts/postgres run -- swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
 
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation, public symbols, the manual and the house rules
 	swift format lint --strict --recursive --parallel $(SOURCES)
 	$(OPTIMISED) swift build --build-tests $(DEBUG_BUILD)
-	$(TEST) --filter TidyTests
+	$(if $(TIDY),$(TEST) --filter TidyTests)
 	$(OPTIMISED) scripts/documentation
 	@command -v python3 >/dev/null || scripts/bootstrap python3
 	scripts/public-symbols

@@ -93,7 +93,7 @@ let package = Package(
             "StratusTestSupport",
             dependencies: [
                 "StratusModel", "StratusStore", "StratusLevelDB", "StratusPostgres", "StratusLayout", "StratusRecords",
-                "CChildProcess", "CLevelDBFaults", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CTestProcess", "CLevelDBFaults", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         // People who share, what they do, and what each of them may see.
         support(
@@ -106,7 +106,7 @@ let package = Package(
                 "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
                 "StratusModel",
             ]),
-        support("CChildProcess"),
+        support("CTestProcess"),
         support("CCounters"),
         // Ends or fails a process at a call that changes files.
         support("CFileCalls", linkerSettings: [.linkedLibrary("dl")]),
@@ -242,6 +242,8 @@ let optimisedTargets: Set<String> =
     ? [
         "StratusModel", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusPostgres", "StratusRecords",
         "StratusCloud", "StratusWorkloads",
+        // It reads every file of the repository.
+        "TidyTests",
     ] : []
 
 for target in package.targets where target.type != .system {

@@ -108,12 +108,12 @@ final class FaultBench: Sendable {
             { [syncsInBackground] in $0.syncs(inBackground: syncsInBackground) }, { $0 })
     }
 
-    /// One run for every request of a kind. Returns the violations, and the verdicts.
+    /// One run for every request of a kind, or for some of them. Returns the verdicts, with the violations.
     func sweep(
-        _ point: EngineFaultPoint, _ effect: EngineFaultEffect = .refused, repetitions: Int = 1
+        _ point: EngineFaultPoint, _ effect: EngineFaultEffect = .refused, repetitions: Int = 1, stride step: Int = 1
     ) throws -> [FaultVerdict] {
         let count = calm.requestCounts[point, default: 0]
-        return try (1..<count + 1).map { occurrence in
+        return try stride(from: 1, through: count, by: step).map { occurrence in
             let fault = EngineFault(point, effect, at: occurrence, repetitions: repetitions)
             var verdict = try run(fault)
             if verdict.faultCount == 0 { verdict.violations.append("it never struck") }

@@ -14,11 +14,13 @@ struct FuzzRunTests {
     @Test("every target refuses some inputs and accepts others, and nothing is wrong", arguments: known.map(\.name))
     func targets(name: String) throws {
         let target = try #require(Self.known.first { $0.name == name })
-        let report = FuzzRun(target, seed: Self.seed).execute(0..<10_000)
+        // An archive takes longer than any entry.
+        let count = name == FuzzTarget.archive.name ? 5_000 : 10_000
+        let report = FuzzRun(target, seed: Self.seed).execute(0..<count)
         #expect(report.violation == nil)
         #expect(report.acceptedCount > 500, "too few inputs are valid to try what follows decoding")
         #expect(report.refusedCount > 500, "too few inputs are damaged")
-        #expect(report.executionCount == 10_000)
+        #expect(report.executionCount == count)
     }
 
     @Test("names of targets are unique")

@@ -1,13 +1,12 @@
 // Verbs that are killed, and verbs in which a call fails: they leave the state before, or the complete state after.
+// `make test` tries some of their calls, `make sweeps` all.
 
 import Foundation
+import StratusTestSupport
 import Testing
 
 @Suite("verbs killed during file system calls")
 struct KilledVerbTests {
-    /// All calls with STRATUS_KILLS=1, which `make kills` sets.
-    static let isWhole = ProcessInfo.processInfo.environment["STRATUS_KILLS"] == "1"
-
     private static let export = "\"$TOOL\" export ../export --secrets --store store >> ../log && cp ../export ."
 
     /// Opens the store like a host, which removes an ended session's remains of assets.
@@ -63,7 +62,7 @@ struct KilledVerbTests {
         let after = try await bench.wholeRun().state
         #expect(before.contains("the secret can be read"))
         #expect(!after.contains("the secret can be read"))
-        for fault in try await bench.faults(killingEvery: Self.isWhole ? 1 : 4) { Issue.record("\(fault)") }
+        for fault in try await bench.faults(killingEvery: CaseCount.isFull ? 1 : 4) { Issue.record("\(fault)") }
     }
 
     @Test(
@@ -71,7 +70,7 @@ struct KilledVerbTests {
         arguments: verbs)
     func killed(_ verb: KilledVerb) async throws {
         let bench = try await FileCallBench(verb)
-        for fault in try await bench.faults(killingEvery: Self.isWhole ? 1 : 25) { Issue.record("\(fault)") }
+        for fault in try await bench.faults(killingEvery: CaseCount.isFull ? 1 : 25) { Issue.record("\(fault)") }
     }
 
     private static let makers = [
@@ -91,7 +90,7 @@ struct KilledVerbTests {
         let (after, calls) = try await bench.wholeRun()
         for number in 1...calls.count {
             // The last calls are those that create a name and make it durable.
-            guard Self.isWhole || number % 25 == 0 || number > calls.count - 6 else { continue }
+            guard CaseCount.isFull || number % 25 == 0 || number > calls.count - 6 else { continue }
             let outcome = try await bench.run(.failed, at: number)
             let state = bench.judged(outcome.state)
             let isAsTold = state == (outcome.status == 0 ? bench.judged(after) : before)

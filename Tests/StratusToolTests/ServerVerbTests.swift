@@ -9,7 +9,7 @@ import Testing
 
 @testable import stratus
 
-@Suite("verbs on PostgreSQL", .enabled(if: PostgresTestStore.isServerThere), .serialized)
+@Suite("verbs on PostgreSQL", .enabled(if: PostgresTestStore.isServerThere))
 struct ServerVerbTests {
     private let directory: TestDirectory
     private let place: PostgresTestStore

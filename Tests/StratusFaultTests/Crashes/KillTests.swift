@@ -10,7 +10,7 @@ import Testing
 
 @Suite("kills")
 struct KillTests {
-    private static let killCount = 204
+    private static let killCount = CaseCount.of(80, full: 400)
     private static let partCount = 4
 
     @Test("an acknowledged commit survives a kill completely", arguments: 0..<partCount)

@@ -16,7 +16,7 @@ private let settings = HistorySettings(fileVariable: "STRATUS_FEED_HISTORY")
 
 private enum Sizes {
     /// The histories of every run of the tests.
-    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 100)
+    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 48)
     static let size = FeedGenerator.Size(actCount: 100)
     /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 25

@@ -43,9 +43,10 @@ struct RecoveryTests {
                 for caller in 0..<16 {
                     group.addTask { [self] in
                         var saved: Set<String> = []
+                        // Random, because LevelDB compresses each value.
+                        let text = String(
+                            (0..<20_000).map { _ in Character(UnicodeScalar(UInt8.random(in: 33...126))) })
                         for number in 0..<1_000 {
-                            let text = String(
-                                (0..<20_000).map { _ in Character(UnicodeScalar(UInt8.random(in: 33...126))) })
                             let record = note("\(caller)-\(number)", in: RecoveryTests.zone, text: text)
                             do {
                                 try await database.save(record)

@@ -1,6 +1,6 @@
 /* Starts a child process that inherits no descriptors but its first three. */
 #define _GNU_SOURCE
-#include "CChildProcess.h"
+#include "CTestProcess.h"
 
 #include <spawn.h>
 

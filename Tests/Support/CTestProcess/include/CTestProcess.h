@@ -1,7 +1,7 @@
 /* Starts a program with posix_spawn, of which Swift's module of the C library shows only a part. Tests only.
  */
-#ifndef CCHILDPROCESS_H
-#define CCHILDPROCESS_H
+#ifndef CTESTPROCESS_H
+#define CTESTPROCESS_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 //
 // Unsafe: C gets pointers to copies of the strings that live until the child has been started.
 
-internal import CChildProcess
+internal import CTestProcess
 package import Foundation
 
 /// A program that runs in a process of its own.
