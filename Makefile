@@ -72,8 +72,9 @@ POSTGRES_SUITES ?= ^Stratus(Records|Cloud|Sharing|Feed)Tests[.]
 POSTGRES_RUN = scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 STRATUS_HISTORIES=$(POSTGRES_HISTORIES)
 
 .PHONY: postgres
-postgres: bootstrap ## Runs the tests of the store on PostgreSQL, of trips to it, and of one history on two engines
+postgres: bootstrap ## Runs the tests of the store on PostgreSQL with their long settings, then all suites on it
 	$(POSTGRES_RUN) $(TEST) --filter '$(or $(FILTER),$(POSTGRES_TESTS))'
+	$(if $(FILTER),,$(MAKE) postgres-suites)
 
 .PHONY: postgres-suites
 postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, feeds and queries on PostgreSQL

@@ -46,14 +46,18 @@ package final class PostgresStore: OrderedStore {
         let info = try ConnectionInfo(parsing: url)
         let library = try Libpq.shared()
         let deadline = MonotonicTime.now + options.openingSeconds
+        let connection = try explainingErrors(info) {
+            try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
+        }
         let (settings, state) = try explainingErrors(info) {
-            let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
-            defer { connection.close() }
             let settings = try ServerSettings.read(from: connection, until: deadline)
             try settings.checkVersion()
             return (settings, try prepareTables(on: connection, options, until: deadline))
         }
-        let lease = try options.use == .hosting ? explainingErrors(info) { try takeLease(info, options, state) } : nil
+        let lease =
+            try options.use == .hosting
+            ? explainingErrors(info) { try takeLease(info, options, state, on: connection) } : nil
+        if lease == nil { connection.close() }
         let counter = TripCounter()
         let pool = ConnectionPool(
             to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library, counter: counter,
@@ -86,10 +90,10 @@ package final class PostgresStore: OrderedStore {
 
     /// Takes the lease, and changes tables of an older layout: not before, because another host may be using them.
     private static func takeLease(
-        _ info: ConnectionInfo, _ options: PostgresOptions, _ state: Schema.State
+        _ info: ConnectionInfo, _ options: PostgresOptions, _ state: Schema.State, on connection: PostgresConnection
     ) throws -> HostLease {
         let library = try Libpq.shared()
-        let lease = try HostLease.take(info, library, options)
+        let lease = try HostLease.take(info, library, options, on: connection)
         guard state.isOlder else { return lease }
         do {
             let deadline = MonotonicTime.now + options.openingSeconds

@@ -14,7 +14,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLarge
         /// The store accepts no requests now. The request was not carried out.
         case unavailable
-        /// The commit may have happened or not. Only reopening the store decides it.
+        /// The commit may have happened or not. Opening a store of files again decides it; on a server, read before you
+        /// repeat it.
         case commitUnknown
         /// Bytes on disk are not what was written, or entries contradict each other.
         case corruption

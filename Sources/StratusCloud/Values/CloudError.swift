@@ -170,7 +170,7 @@ extension CloudError {
                 retryAfterSeconds: Self.busyRetrySeconds)
         case .unavailable:
             self = unavailable(
-                "The store accepts no requests now. Try again after the host has recovered it.",
+                "The store accepts no requests now. Try again later; if it lasts, the host must check the cause.",
                 retryAfterSeconds: Self.recoveryRetrySeconds)
         case .diskFull:
             self = unavailable("The disk of the store is full. The host must free space.")

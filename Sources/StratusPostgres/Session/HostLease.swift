@@ -55,17 +55,18 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Taking
 
-    /// Takes the lease, and waits for another holder as long as the options say. It blocks its thread.
+    /// Takes the lease, and waits for another holder as long as the options say. It blocks its thread. A connection
+    /// that is given becomes the lease's.
     ///
     /// Throws `.held`, which names the holder.
     static func take(
-        _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions
+        _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, on connection: PostgresConnection? = nil
     ) throws -> HostLease {
         let end = MonotonicTime.now + options.leaseWaitSeconds
         // A slow server is no other holder.
         let openingEnd = max(end, .now + options.openingSeconds)
         let holder = options.randomIdentity()
-        var opened: PostgresConnection?
+        var opened = connection
         var view = LeaseView()
         while true {
             let began = now
