@@ -53,7 +53,7 @@ struct ServerSettings: Sendable {
         return settings
     }
 
-    /// Throws if the server is too old. Others that speak its protocol say what they like.
+    /// Throws if the server is too old. Other servers that speak its protocol count their versions in other ways.
     func checkVersion() throws {
         guard !isPostgreSQL || version >= Self.oldestVersion else {
             throw StoreError(

@@ -178,6 +178,10 @@ import Testing
         }
     }
 
+    private static let waitingSnapshots = """
+        SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SafeSnapshot'
+        """
+
     @Test("a snapshot of the whole store is in the order of the transactions, and one of a page need not be")
     func readOnlyAnomaly() async throws {
         try await TestThreads.offPool {
@@ -188,24 +192,26 @@ import Testing
                 try store.transact { try $0.set([1], to: [1]) }
                 // The day is read; then it ends, and somebody reads its sales; then the first one writes a sale of it.
                 let (dayWasRead, dayHasEnded) = (Latch("the day to be read"), Latch("the day to end"))
-                let days = Locked<[[UInt8]]>([])
                 let salesSeen = Locked<[UInt8]?>(nil)
-                try TestThreads.run(2) { thread in
+                let isRead = Locked(false)
+                try TestThreads.run(3) { thread in
+                    if thread == 2 {
+                        // A snapshot in the serial order waits for the sale.
+                        while !isRead.value, try place.text(Self.waitingSnapshots) == "0" { TestThreads.yield() }
+                        return dayHasEnded.open()
+                    }
                     guard thread == 0 else {
                         try dayWasRead.wait()
                         try store.transact { try $0.set([1], to: [2]) }
-                        // A snapshot in the serial order waits for the sale.
-                        if scope == .wholeStore { dayHasEnded.open() }
+                        defer { isRead.withLock { $0 = true } }
                         let sales = try store.read(scope) { reader in
                             #expect(try reader.value(forKey: [1]) == [2])
                             return try reader.value(forKey: [2, 1])
                         }
-                        salesSeen.withLock { $0 = sales }
-                        return dayHasEnded.open()
+                        return salesSeen.withLock { $0 = sales }
                     }
                     try store.transact { writer in
                         let day = try writer.value(forKey: [1]) ?? []
-                        days.withLock { $0.append(day) }
                         dayWasRead.open()
                         try dayHasEnded.wait()
                         try writer.set([2] + day, to: [7])

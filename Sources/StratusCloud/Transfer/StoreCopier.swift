@@ -171,6 +171,7 @@ package struct StoreCopier {
         .map(GlobalKeys.keyspace)
 
     private static let databases = GlobalKeys.keyspace(.databases)
+    /// Databases in one page: on a server each is divided from the one before by forty rows.
     private static let pageDivisionCount = 50
 
     private static func isLeftOut(_ key: [UInt8]) -> Bool { leftOut.contains { $0.contains(key) } }
@@ -180,7 +181,7 @@ package struct StoreCopier {
         var entries: [(key: [UInt8], value: [UInt8])] = []
         var byteCount = 0
 
-        /// Databases, each of which a server divides from the one before by many rows.
+        /// How many entries of databases are among them.
         var dividedCount = 0
 
         mutating func add(_ key: [UInt8], _ value: [UInt8]) {

@@ -18,7 +18,7 @@ struct LogCutTests {
         try await TestThreads.offPool {
             let written = try WrittenStore(seed: 7, commitCount: 40)
             let sizes = written.logSizes
-            // Every place in the last commits.
+            // Places in the last commits: every third, or all.
             var cuts = Array(
                 stride(from: sizes[sizes.count - 3], through: sizes[sizes.count - 1], by: CaseCount.isFull ? 1 : 3))
             var random = SplitMix64(seed: 7)
