@@ -15,6 +15,9 @@ package struct RecordLimits: Hashable, Sendable {
     package var purgePauseCount = 200
     /// Records whose entries are filled or cleared in one commit, in the background.
     package var indexBatchCount = 200
+    /// After how many seconds without a sign of life another process may take background work over. A process that
+    /// works gives three in that time.
+    package var workLeaseSeconds = 10.0
     /// Entries of each index that are counted before a query chooses one.
     package var queryProbeCount = 128
 

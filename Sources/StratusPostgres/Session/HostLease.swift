@@ -87,7 +87,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 view.noteFailure()
             }
             if opened?.isBroken == true { opened = nil }
-            SocketWait.pause(seconds: lookSeconds)
+            MonotonicTime.pause(seconds: lookSeconds)
         }
     }
 
