@@ -37,6 +37,8 @@ package struct RecordEngineOptions: Sendable {
     package var ancestorCacheByteCount = 128 << 20
     /// What to do with a store of an older format.
     package var olderFormat = OlderFormat.refused
+    /// Whether other processes do background work on the same store. Off, because one host at a time has a store.
+    package var sharesWork = false
     /// Whether an unfinished copy is opened, too: by the copier, to finish it.
     package var finishesCopy = false
 

@@ -26,6 +26,7 @@ struct WorkLeaseTests {
     private static func process(on memory: MemoryStore) throws -> RecordEngine {
         var options = RecordEngineOptions()
         options.limits.workLeaseSeconds = leaseSeconds
+        options.sharesWork = true
         return try RecordEngine(store: TripStore(memory), options: options, incarnation: UUID())
     }
 
@@ -116,6 +117,22 @@ struct WorkLeaseTests {
         #expect(try number() == 2)
     }
 
+    @Test("a refusal that a conflict undoes does not end the round")
+    func undoneRefusal() throws {
+        try memory.transact { try $0.set(GlobalKeys.work(.purges), to: WorkEntry(holder: UUID(), count: 1).encoded()) }
+        let result: Void? = try first.working(on: .purges) {
+            #expect(throws: StoreError.self) { try Self.write(1, by: first) }
+            #expect(!first.mayWork())
+            // The other process has finished.
+            try memory.transact { try $0.set(GlobalKeys.work(.purges), to: WorkEntry(holder: nil, count: 2).encoded()) }
+            try Self.write(2, by: first)
+            #expect(first.mayWork())
+        }
+        #expect(result != nil)
+        #expect(try number() == 2)
+        #expect(try entry()?.holder == nil)
+    }
+
     @Test("work that writes rarely keeps its lease by saying so")
     func keeps() throws {
         try first.working(on: .purges) {
@@ -172,10 +189,13 @@ struct WorkLeaseTests {
         #expect(try second.working(on: .purges) { try Self.write(2, by: second) } != nil)
     }
 
-    @Test("where one process writes, work leaves no entries")
-    func alone() throws {
+    @Test("where one process writes, or one at a time has the store, work leaves no entries", arguments: [false, true])
+    func alone(isShared: Bool) throws {
         let store = MemoryStore()
-        let engine = try RecordEngine(store: store, incarnation: UUID())
+        var options = RecordEngineOptions()
+        options.sharesWork = !isShared
+        let engine = try RecordEngine(
+            store: isShared ? TripStore(store) : store, options: options, incarnation: UUID())
         try engine.working(on: .purges) {
             try Self.write(1, by: engine)
             #expect(try store.read { try !$0.contains(GlobalKeys.work(.purges)) })

@@ -134,7 +134,7 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: identifier, index. Value: `OperationPart`. A long-lived operation. Only where contents are in the store.
     case operations = 27
     /// Key: number of the work. Value: `WorkEntry`. Which process does a kind of background work. Only where several
-    /// processes may write the store.
+    /// processes share it.
     case work = 28
 }
 

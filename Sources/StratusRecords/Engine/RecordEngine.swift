@@ -80,11 +80,16 @@ package final class RecordEngine: Sendable {
         guard store.isShared else { return try transact(lane: nil, body) }
         let lane = database.map { StoreLane(name: GlobalKeys.database($0)) }
         guard let lease = WorkLease.current(of: self) else { return try transact(lane: lane, body) }
-        let result = try transact(lane: lane) { transaction in
-            try transaction.under(lease) { try body(transaction) }
+        do {
+            let result = try transact(lane: lane) { transaction in
+                try transaction.under(lease) { try body(transaction) }
+            }
+            lease.didCommit()
+            return result
+        } catch {
+            lease.didFail()
+            throw error
         }
-        lease.didCommit()
-        return result
     }
 
     private func transact<Result>(

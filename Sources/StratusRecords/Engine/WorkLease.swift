@@ -10,7 +10,8 @@
 //   1. A process that was paused and overtaken commits nothing of its work, even if the other one has finished: the
 //      entry that its transaction reads has lost its name.
 //   2. Where only this process writes there are no such entries.
-//   3. The entry is announced at the beginning of a transaction and read at its end, so it costs no trip.
+//   3. The entry is announced at the beginning of a transaction and read at its end, so it costs no trip where the
+//      transaction reads anything else.
 
 import FoundationEssentials
 package import StratusLayout
@@ -26,8 +27,10 @@ final class WorkLease: @unchecked Sendable {  // because one thread at a time us
 
     private let engine: RecordEngine
     private let work: BackgroundWork
-    /// Whether another process has the work.
+    /// Whether another process has the work, as the last transaction has shown.
     private(set) var isLost = false
+    /// Whether the running attempt of a transaction has seen that. The attempt may fail and another one succeed.
+    private var isRefused = false
     /// When this round has last written its name; nil if it has not.
     private var written: MonotonicTime?
     /// Whether the running transaction is the last one of the round.
@@ -63,7 +66,10 @@ final class WorkLease: @unchecked Sendable {  // because one thread at a time us
 
     // MARK: In a transaction, whose body may run twice
 
-    func begin() { isEnding = false }
+    func begin() {
+        isEnding = false
+        isRefused = false
+    }
 
     /// The running transaction ends the round, if it commits.
     func end() { isEnding = true }
@@ -75,7 +81,7 @@ final class WorkLease: @unchecked Sendable {  // because one thread at a time us
     func finish(in writer: any StoreTransaction, hasWritten: Bool) throws {
         let found = try writer.withValue(forKey: key) { try WorkEntry(decoding: $0) }
         guard mayGoOn(found) else {
-            isLost = true
+            isRefused = true
             throw StoreError(.held, "Another host does this work now.", ["work": "\(work)"])
         }
         change = nil
@@ -97,7 +103,10 @@ final class WorkLease: @unchecked Sendable {  // because one thread at a time us
         return found.map { $0.holder == nil || engine.workObservations.isOver($0, of: work) } ?? true
     }
 
+    func didFail() { isLost = isLost || isRefused }
+
     func didCommit() {
+        isLost = false
         switch change {
         case .named: written = .now
         case .unnamed: written = nil
@@ -146,20 +155,20 @@ final class WorkObservations: Sendable {
 
 extension RecordEngine {
     /// Runs a round of background work: every transaction within `body`, on this thread, is a part of it. Returns nil
-    /// if another process does the work, or has taken it over meanwhile; what was committed before stays. Where only
-    /// this process writes, it runs `body` and does nothing else.
+    /// if another process does the work, or if `body` throws because another one has taken it over; what was committed
+    /// before stays. Where the options say that only this process works, it runs `body` and does nothing else.
     ///
     /// Throws what `body` throws.
     @discardableResult
     package func working<Result>(on work: BackgroundWork, _ body: () throws -> Result) throws -> Result? {
-        guard store.isShared else { return try body() }
+        guard options.sharesWork, store.isShared else { return try body() }
         let lease = WorkLease(work, of: self)
         return try lease.asCurrent {
             defer { lease.release() }
             do {
                 return try body()
             } catch {
-                // Whatever the floors above have made of the error.
+                // The floors above may have turned the error into another one.
                 if lease.isLost { return nil }
                 throw error
             }

@@ -14,22 +14,30 @@ struct SharedWorkTests {
     private static let leaseSeconds = 0.3
 
     private let memory = MemoryStore()
+    /// For everything but the work.
     private let bench: RecordBench
+    private let one: CloudService
     private let other: CloudService
 
     init() throws {
         bench = try RecordBench(store: TripStore(memory))
-        let identifiers = BenchIdentifiers(seed: 2)
-        var options = RecordEngineOptions()
-        options.limits.workLeaseSeconds = Self.leaseSeconds
-        other = CloudService(
-            engine: try RecordEngine(
-                store: TripStore(memory), options: options, incarnation: identifiers.makeUUID()),
-            environment: CloudEnvironment(clock: bench.clock, identifiers: identifiers))
+        one = try Self.host(seed: 2, on: memory, bench.clock)
+        other = try Self.host(seed: 3, on: memory, bench.clock)
         try bench.makeNotes()
         try bench.register(bench.alice, "phone", "pad")
         try bench.save(.new("start"))
         try bench.subscribe(.query("q", triggers: .creation))
+    }
+
+    private static func host(seed: UInt64, on memory: MemoryStore, _ clock: BenchClock) throws -> CloudService {
+        let identifiers = BenchIdentifiers(seed: seed)
+        var options = RecordEngineOptions()
+        options.limits.workLeaseSeconds = leaseSeconds
+        options.sharesWork = true
+        return CloudService(
+            engine: try RecordEngine(
+                store: TripStore(memory), options: options, incarnation: identifiers.makeUUID()),
+            environment: CloudEnvironment(clock: clock, identifiers: identifiers))
     }
 
     /// How many kinds of work a host does.
@@ -43,9 +51,9 @@ struct SharedWorkTests {
     @Test("[N-05] two hosts that deliver at once deliver each notification once")
     func deliversOnce() async throws {
         for round in 0..<20 { try bench.save(.new("note\(round)"), on: "phone") }
-        let (service, other) = (bench.service, other)
+        let (one, other) = (one, other)
         try await TestThreads.offPool {
-            try TestThreads.run(2) { _ = try ($0 == 0 ? service : other).deliverNotifications() }
+            try TestThreads.run(2) { _ = try ($0 == 0 ? one : other).deliverNotifications() }
         }
         #expect(try bench.outboxCount() == 0)
         let lines = try bench.take(bench.alice, "pad").map(\.line)
