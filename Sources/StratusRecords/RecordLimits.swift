@@ -15,9 +15,6 @@ package struct RecordLimits: Hashable, Sendable {
     package var purgePauseCount = 200
     /// Records whose entries are filled or cleared in one commit, in the background.
     package var indexBatchCount = 200
-    /// After how many seconds without a sign of life another process may take background work over. A process that
-    /// works gives three in that time.
-    package var workLeaseSeconds = 10.0
     /// Entries of each index that are counted before a query chooses one.
     package var queryProbeCount = 128
 
@@ -37,8 +34,6 @@ package struct RecordEngineOptions: Sendable {
     package var ancestorCacheByteCount = 128 << 20
     /// What to do with a store of an older format.
     package var olderFormat = OlderFormat.refused
-    /// Whether other processes do background work on the same store. Off, because one host at a time has a store.
-    package var sharesWork = false
     /// Whether an unfinished copy is opened, too: by the copier, to finish it.
     package var finishesCopy = false
 

@@ -87,7 +87,6 @@ enum LayoutSamples {
         GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
         GlobalKeys.upload(owner: "_alice", digest: digest, lease: first), GlobalKeys.content(content),
         GlobalKeys.operation("operation-1", 300),
-        GlobalKeys.work(.history),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -215,8 +214,6 @@ enum LayoutSamples {
         (GlobalKeys.content(content), EmptyEntry()),
         (GlobalKeys.operation("operation-1", 0), OperationPart(first: 300, count: 1)),
         (GlobalKeys.operation("operation-1", 300), OperationPart(first: 300, count: 1, bytes: [0x7B, 0x7D])),
-        (GlobalKeys.work(.history), WorkEntry(holder: first, count: 300)),
-        (GlobalKeys.work(.history), WorkEntry(holder: nil, count: 301)),
         (
             GlobalKeys.schema("iCloud.com.example", "Empty"),
             SchemaEntry.type(fields: [:], grants: [:], isImported: false)

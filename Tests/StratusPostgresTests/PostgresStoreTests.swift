@@ -241,13 +241,13 @@ import Testing
             try store.transact { try $0.set([1], to: [2]) }
             try store.read(.wholeStore) { reader in
                 _ = try reader.value(forKey: [1])
-                MonotonicTime.pause(seconds: 33)
+                SocketWait.pause(seconds: 33)
                 #expect(try reader.value(forKey: [2]) == nil)
             }
             let ended = #expect(throws: StoreError.self) {
                 try store.read(.page) { reader in
                     _ = try reader.value(forKey: [1])
-                    MonotonicTime.pause(seconds: 33)
+                    SocketWait.pause(seconds: 33)
                     _ = try reader.value(forKey: [2])
                 }
             }

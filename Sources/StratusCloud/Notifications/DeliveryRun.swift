@@ -291,36 +291,24 @@ extension CloudService {
     /// returns the devices that have something new, and reports entries that cannot be read.
     func deliverBetween() throws { deliveryBell.keep(try deliver().devices) }
 
-    /// Delivers everything. While another process delivers, it waits, because that one may have looked before the
-    /// entries came that this caller knows of.
     private func deliver() throws -> (devices: Set<DeviceAddress>, damage: StoreError?) {
-        var delivery = (devices: Set<DeviceAddress>(), damage: StoreError?.none)
-        while try engine.working(on: .deliveries, { try deliverRound(&delivery) }) == nil {
-            MonotonicTime.pause(seconds: Self.deliveryPauseSeconds)
-        }
-        return delivery
-    }
-
-    /// About as long as another process needs for a few commits.
-    private static let deliveryPauseSeconds = 0.05
-
-    private func deliverRound(_ delivery: inout (devices: Set<DeviceAddress>, damage: StoreError?)) throws {
+        var devices: Set<DeviceAddress> = []
+        var damage: StoreError?
         var position: [UInt8]?
         // Write nothing if the outbox is empty.
         while true {
             let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
-            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { return }
+            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { break }
             let (start, seed) = (position, environment.identifiers.makeUUID())
             let step = try engine.transact { transaction in
                 var run = DeliveryRun(self, transaction, seed: seed)
-                let step = try run.run(after: start)
-                if !step.isMoreComing { engine.willEndWork() }
-                return step
+                return try run.run(after: start)
             }
-            delivery.devices.formUnion(step.devices)
-            delivery.damage = delivery.damage ?? step.damage
+            devices.formUnion(step.devices)
+            damage = damage ?? step.damage
             position = step.last
-            guard step.isMoreComing else { return }
+            guard step.isMoreComing else { break }
         }
+        return (devices, damage)
     }
 }

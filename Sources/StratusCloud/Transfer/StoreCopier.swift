@@ -167,7 +167,7 @@ package struct StoreCopier {
     // MARK: Entries
 
     /// What is not copied: the format entry, which is the target's own, and what only one engine has.
-    private static let leftOut = [GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations, .work]
+    private static let leftOut = [GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations]
         .map(GlobalKeys.keyspace)
 
     private static let databases = GlobalKeys.keyspace(.databases)

@@ -25,13 +25,6 @@ package struct UpkeepPace {
         self.shouldContinue = shouldContinue
     }
 
-    /// The same pace, for work that another process may take over.
-    func watched(by engine: RecordEngine) -> UpkeepPace {
-        var pace = self
-        pace.shouldContinue = { [shouldContinue] in shouldContinue() && engine.mayWork() }
-        return pace
-    }
-
     /// The short rest, for work that a caller may wait for.
     func restShortly() { rest(BackgroundRest.shortSeconds) }
 }
@@ -44,16 +37,12 @@ extension CloudService {
     /// (T-09); also cuts long trails of shares to `shareEventCount`. With nil it keeps the history: finding what has
     /// expired costs some reads for each zone of the store.
     ///
-    /// Where several processes write, each kind of work is done by one of them at a time; this one leaves out what
-    /// another one does.
-    ///
     /// Throws the store's errors, and, after everything else is done, `corruption` if the assets of a deleted zone are
     /// counted wrongly.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
         defer { tellOfDeliveries() }
-        let pace = pace.watched(by: engine)
-        let release = Result { try engine.working(on: .purges) { try releaseAssets(pace) } }
-        try engine.working(on: .indexes) { try buildIndexes(pace) }
+        let release = Result { try releaseAssets(pace) }
+        try buildIndexes(pace)
         try free(historySeconds: historySeconds, pace)
         _ = try release.get()
     }
@@ -108,20 +97,14 @@ extension CloudService {
 
     private func free(historySeconds: Double?, _ pace: UpkeepPace) throws {
         guard pace.shouldContinue() else { return }
-        try engine.working(on: .purges) {
-            try engine.purgeDeletedZones(
-                pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
-        }
+        _ = try engine.purgeDeletedZones(
+            pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }
-        try engine.working(on: .departures) {
-            try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
-        }
+        try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
         guard pace.shouldContinue() else { return }
-        try engine.working(on: .assets) { try collectAssets(shouldContinue: pace.shouldContinue) }
+        try collectAssets(shouldContinue: pace.shouldContinue)
         guard let historySeconds else { return }
-        try engine.working(on: .history) {
-            try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
-        }
+        try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
     }
 
     /// Removes what earlier processes have left. Call it once, before the first request.

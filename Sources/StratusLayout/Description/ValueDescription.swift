@@ -84,9 +84,6 @@ package enum ValueDescription {
         case .operations:
             let part = try OperationPart(decoding: value)
             return "\(part.count.counting("part")) from \(part.first), \(part.bytes.count.counting("byte"))"
-        case .work:
-            let entry = try WorkEntry(decoding: value)
-            return (entry.holder.map { "done by \($0)" } ?? "done by nobody") + ", count \(entry.count)"
         }
     }
 

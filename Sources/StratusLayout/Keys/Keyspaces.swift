@@ -133,9 +133,6 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case collecting = 26
     /// Key: identifier, index. Value: `OperationPart`. A long-lived operation. Only where contents are in the store.
     case operations = 27
-    /// Key: number of the work. Value: `WorkEntry`. Which process does a kind of background work. Only where several
-    /// processes share it.
-    case work = 28
 }
 
 /// The kind of name that an identity look-up starts from. The raw values are stored: they never change.
@@ -258,7 +255,6 @@ extension GlobalKeyspace: Keyspace {
         case .outbox: [.database, .number, .number]
         case .uploads, .collecting: [.text, .bytes, .uuid]
         case .operations: [.text, .number]
-        case .work: [.number]
         }
     }
 }

@@ -155,32 +155,6 @@ package struct UploadEntry: VersionedValue {
     package init(parts reader: inout ValueReader) throws(StoreError) { (upload, endMilliseconds) = try reader.read() }
 }
 
-/// The process that does a kind of background work.
-///
-/// Bytes: version 1 · number: count · byte: 1 a process does it, else 0 · (1) UUID: holder.
-package struct WorkEntry: VersionedValue, Hashable {
-    /// The process, by a UUID that it draws when it opens the store; nil if none does the work.
-    package var holder: UUID?
-    /// Raised while the work goes on. A count that stands still shows a process that does not.
-    package var count: UInt64
-
-    package init(holder: UUID?, count: UInt64) {
-        self.holder = holder
-        self.count = count
-    }
-
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(count, to: &bytes)
-        bytes.append(holder == nil ? 0 : 1)
-        if let holder { ValueWriter.append(holder, to: &bytes) }
-    }
-
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        count = try reader.read()
-        holder = try reader.readFlag() ? reader.read() as UUID : nil
-    }
-}
-
 /// A part of the stored form of a long-lived operation, which StratusKit defines, or its head, which says which parts
 /// are the newest form's. The head has the index 0 and no bytes.
 ///

@@ -61,8 +61,15 @@ struct FlushDeadlines {
     }
 }
 
-/// Waits for sockets.
+/// Waits for sockets, and for time to pass.
 enum SocketWait {
+    static func pause(seconds: Double) {
+        let monitor = Monitor()
+        let condition = Condition()
+        let end = MonotonicTime.now + seconds
+        monitor.withLock { while condition.wait(monitor, until: end) {} }
+    }
+
     /// Returns false when the time is over.
     static func wait(_ socket: Int32, writing: Bool, reading: Bool, until end: MonotonicTime?) -> Bool {
         let events = (writing ? POLLOUT : 0) | (reading ? POLLIN : 0)

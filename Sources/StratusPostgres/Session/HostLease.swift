@@ -87,7 +87,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 view.noteFailure()
             }
             if opened?.isBroken == true { opened = nil }
-            MonotonicTime.pause(seconds: lookSeconds)
+            SocketWait.pause(seconds: lookSeconds)
         }
     }
 

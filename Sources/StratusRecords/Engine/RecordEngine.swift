@@ -23,14 +23,10 @@ package final class RecordEngine: Sendable {
     /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version. Not used
     /// where other processes write: there a request reads the entry.
     let rebuilding: Locked<Set<CacheZone>>
-    /// This process among those that write the store: drawn when it opened it.
-    let process: UUID
-    let workObservations: WorkObservations
 
     /// Opens the record layer of a store. An empty store gets its first entries.
     ///
-    /// The caller draws `incarnation`, for each opening another one. An empty store gets it. Where several processes
-    /// write, it names this one.
+    /// The caller draws `incarnation`. Only an empty store uses it.
     ///
     /// Throws `StoreError` with `newerFormat` when a newer version of this software wrote the store, with
     /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
@@ -38,8 +34,6 @@ package final class RecordEngine: Sendable {
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
-        process = incarnation
-        workObservations = WorkObservations(seconds: options.limits.workLeaseSeconds)
         ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount, role: store.cacheRole)
         directoryCache = PublishedCache(maximumCount: 40_000, role: store.cacheRole)
         let (opened, rebuilding) = try Self.explainingErrors {
@@ -77,25 +71,8 @@ package final class RecordEngine: Sendable {
         in database: DatabaseID? = nil, _ body: (RecordTransaction) throws -> Result
     ) throws -> Result {
         // The others have no conflicts, and need not build the name.
-        guard store.isShared else { return try transact(lane: nil, body) }
-        let lane = database.map { StoreLane(name: GlobalKeys.database($0)) }
-        guard let lease = WorkLease.current(of: self) else { return try transact(lane: lane, body) }
-        do {
-            let result = try transact(lane: lane) { transaction in
-                try transaction.under(lease) { try body(transaction) }
-            }
-            lease.didCommit()
-            return result
-        } catch {
-            lease.didFail()
-            throw error
-        }
-    }
-
-    private func transact<Result>(
-        lane: StoreLane?, _ body: (RecordTransaction) throws -> Result
-    ) throws -> Result {
-        try Self.explainingErrors {
+        let lane = store.isShared ? database.map { StoreLane(name: GlobalKeys.database($0)) } : nil
+        return try Self.explainingErrors {
             try store.transact(lane: lane) { writer in
                 try body(RecordTransaction(writer, engine: self))
             }

@@ -30,9 +30,6 @@ extension RecordReader {
         return GuessedZone(reads: reads, identity: listing.entry.identity)
     }
 
-    /// Announces the entry of background work, which its transactions read at their end.
-    func willRead(_ lease: WorkLease) { store.prefetch([lease.key]) }
-
     /// Announces the beginning of a range.
     func willRead(_ range: KeyRange, limit: Int) { store.prefetch(range, .forward, limit: limit) }
 

@@ -35,16 +35,6 @@ package final class RecordTransaction: RecordReader {
         super.init(store: writer, transaction: writer, engine: engine)
     }
 
-    /// Runs a body whose writes are background work.
-    func under<Result>(_ lease: WorkLease, _ body: () throws -> Result) throws -> Result {
-        let before = writer.cost.entriesWritten
-        willRead(lease)
-        lease.begin()
-        let result = try body()
-        try lease.finish(in: writer, hasWritten: writer.cost.entriesWritten > before)
-        return result
-    }
-
     // MARK: Records
 
     /// Plans a request without writing anything.

@@ -103,7 +103,6 @@ package enum KeyGenerator {
                 ContentKeyParts(
                     owner: UserName(a), digest: random.bytes(count: random.below(33)), upload: random.uuid()))
         case .operations: return GlobalKeys.operation(a, number)
-        case .work: return GlobalKeys.work(BackgroundWork.allCases[random.below(BackgroundWork.allCases.count)])
         }
     }
 }
