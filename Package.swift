@@ -145,7 +145,9 @@ let package = Package(
         // Without a server (scripts/postgres run) one line says what was not tested.
         .testTarget(
             name: "StratusPostgresTests",
-            dependencies: ["StratusPostgres", "StratusStore", "StratusTestSupport", "stratus-test-program"]),
+            dependencies: [
+                "StratusPostgres", "StratusRecords", "StratusStore", "StratusTestSupport", "stratus-test-program",
+            ]),
         .testTarget(
             name: "StratusCloudTests",
             dependencies: [

@@ -29,7 +29,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: """
             Only these workloads, separated by commas: W3,W6. W1 always runs, because it loads the data, unless there are \
-            only workloads on PostgreSQL (P1 to P6).
+            only workloads on PostgreSQL (P1 to P7).
             """)
     var only: String?
 
@@ -66,7 +66,7 @@ struct RunCommand: ParsableCommand {
         let start = ContinuousClock.now
         var wanted = Workloads.all.filter { chosen?.contains($0.name) ?? true }
         if chosen == nil, !PostgresBench.isServerThere {
-            Progress.say("There is no PostgreSQL: P1 to P6 are left out.")
+            Progress.say("There is no PostgreSQL: P1 to P7 are left out.")
             wanted.removeAll { $0 is any PostgresWorkload.Type }
         }
         let needsMainZone = wanted.contains { $0.needsMainZone }

@@ -24,7 +24,8 @@ final class ServedStore: Sendable {
 
     /// A store on a server as a host opens it.
     convenience init(url: String) throws {
-        let options = PostgresOptions { .random(in: 0 ... .max) }
+        var options = PostgresOptions { .random(in: 0 ... .max) }
+        options.announcedRanges = [PostgresBench.announced]
         let check = FormatCheck(key: StoreFormat.key, verify: StoreFormat.verify)
         try self.init(PostgresStore.open(url: url, options: options, check: check).store)
     }
@@ -125,6 +126,12 @@ final class PostgresBench: Sendable {
         try tables.settle()
         try TablesPeer.checkPlans(tables.session())
     }
+
+    /// Another host of the store.
+    func host() throws -> ServedStore { try ServedStore(url: storeURL) }
+
+    /// A range that holds nothing of a store.
+    static let announced = KeyRange(from: [0xFE], upTo: [0xFF])
 
     /// The schema of the store.
     var storeSchema: String { String(storeURL.split(separator: "=").last ?? "") }

@@ -131,7 +131,7 @@ enum Workloads {
         DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
         ZoneGrowth.self, OpenWorkload.self, ZoneDeletionWorkload.self,
         PostgresSpace.self, SlowNetwork.self, CallersWorkload.self, TablesSaves.self,
-        TablesFeeds.self, TablesShares.self,
+        TablesFeeds.self, TablesShares.self, HostsWorkload.self,
     ]
 }
 

@@ -15,6 +15,8 @@ package final class PostgresStore: OrderedStore {
     private let source: PostgresSource
     private let pool: ConnectionPool<PostgresConnection>
     private let counter: TripCounter
+    private let notices: ChangeNotices?
+    private let followed: [StoreWatch]
     /// The address without secrets.
     package let address: String
     /// What makes two addresses the same store.
@@ -32,6 +34,11 @@ package final class PostgresStore: OrderedStore {
             source, contents: { PostgresContents(pool, source, isNested: $0) }, options: options.wire)
         address = info.description
         identity = info.identity
+        // Without it, what other processes change is found when it is looked for.
+        let notices = ChangeNotices(
+            of: options.announcedRanges, info, library, randomFraction: { options.randomFraction() })
+        self.notices = notices?.start() == true ? notices : nil
+        followed = self.notices?.follow(wire.watch) ?? []
     }
 
     /// Opens the store at an address, and creates it if there is none and the options allow it. The notices are for the
@@ -55,7 +62,7 @@ package final class PostgresStore: OrderedStore {
             return (settings, try prepareTables(on: connection, options, until: deadline))
         }
         let lease =
-            try options.use == .hosting
+            try options.use != .reading
             ? explainingErrors(info) { try takeLease(info, options, state, on: connection) } : nil
         if lease == nil { connection.close() }
         let counter = TripCounter()
@@ -93,17 +100,12 @@ package final class PostgresStore: OrderedStore {
         _ info: ConnectionInfo, _ options: PostgresOptions, _ state: Schema.State, on connection: PostgresConnection
     ) throws -> HostLease {
         let library = try Libpq.shared()
-        let lease = try HostLease.take(info, library, options, on: connection)
-        guard state.isOlder else { return lease }
-        do {
+        guard state.isOlder else { return try HostLease.take(info, library, options, on: connection) }
+        return try HostLease.take(info, library, options, on: connection) {
             let deadline = MonotonicTime.now + options.openingSeconds
             let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
             _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
-            return lease
-        } catch {
-            lease.giveBack()
-            throw error
         }
     }
 
@@ -112,7 +114,7 @@ package final class PostgresStore: OrderedStore {
         on connection: PostgresConnection, _ options: PostgresOptions, until deadline: MonotonicTime
     ) throws -> Schema.State {
         var state = try Schema.look(on: connection, until: deadline)
-        if options.use == .hosting, options.createsTables, state == .absent {
+        if options.use != .reading, options.createsTables, state == .absent {
             _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
             state = try Schema.look(on: connection, until: deadline)
         }
@@ -120,7 +122,7 @@ package final class PostgresStore: OrderedStore {
             throw StoreError(
                 .notAStore, "There is no store in this database. Create it with stratus init --store URL.")
         }
-        if let table = unreadable ?? (options.use == .hosting ? unwritable : nil) {
+        if let table = unreadable ?? (options.use != .reading ? unwritable : nil) {
             throw StoreError(
                 .notPermitted,
                 "The role may not use a table of the store: as its owner run stratus init --store URL --host-role NAME.",
@@ -157,7 +159,13 @@ package final class PostgresStore: OrderedStore {
     }
 
     package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
-        wire.watch(range, onChange)
+        let own = wire.watch(range, onChange)
+        guard let notices else { return own }
+        let others = notices.watch(range, onChange)
+        return StoreWatch {
+            own.end()
+            others.end()
+        }
     }
 
     package var contents: (any StoreContents)? { wire.contents }
@@ -199,8 +207,14 @@ package final class PostgresStore: OrderedStore {
     /// Removes all entries and contents in one transaction. The lease and the tables stay. It waits for snapshots that
     /// are being read, and fails with `.unavailable` if they do not end before its deadline.
     ///
-    /// Throws `.notPermitted` if the role may not empty tables.
+    /// Throws `.held` while another host shares the store, and `.notPermitted` if the role may not empty tables.
     package func removeEverything() throws {
+        do {
+            try source.requireHosting().withoutOthers { try removeAll() }
+        } catch let error as ServerError { throw error.storeError() }
+    }
+
+    private func removeAll() throws {
         let caller = WireCaller(
             deadline: source.now() + source.options.wire.deadlineSeconds, isNested: false)
         var attempt = 0
@@ -223,11 +237,13 @@ package final class PostgresStore: OrderedStore {
     deinit {
         // A store that nobody has closed does not keep its lease.
         source.lease?.stop()
+        notices?.abandon()
     }
 
     package func close() {
         source.closing.begin()
         wire.close()
+        notices?.stop()
         pool.close()
         source.lease?.giveBack()
     }

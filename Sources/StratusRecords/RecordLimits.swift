@@ -1,5 +1,7 @@
 // The limits of the record layer. Every loop, page and cache has one, with a name and an error.
 
+package import StratusStore
+
 /// Limits a host may set when it opens a record engine.
 package struct RecordLimits: Hashable, Sendable {
     /// The deepest level at which a record may be saved. A record without a parent is at level 0. A longer walk fails
@@ -15,6 +17,9 @@ package struct RecordLimits: Hashable, Sendable {
     package var purgePauseCount = 200
     /// Records whose entries are filled or cleared in one commit, in the background.
     package var indexBatchCount = 200
+    /// After how many seconds without a sign of life a process may lose its background work to another one. A process
+    /// gives three in that time.
+    package var workLeaseSeconds = 10.0
     /// Entries of each index that are counted before a query chooses one.
     package var queryProbeCount = 128
 
@@ -36,6 +41,8 @@ package struct RecordEngineOptions: Sendable {
     package var olderFormat = OlderFormat.refused
     /// Whether an unfinished copy is opened, too: by the copier, to finish it.
     package var finishesCopy = false
+    /// The clock by which signs of life of other processes are missed. It is never set, and compared with no other.
+    package var monotonicNow: @Sendable () -> MonotonicTime = { .now }
 
     package init() {}
 }

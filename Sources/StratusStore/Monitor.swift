@@ -80,6 +80,14 @@ package struct MonotonicTime: Comparable, Sendable {
         return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * nanosecondsPerSecond + UInt64(time.tv_nsec))
     }
 
+    /// Blocks the thread for so many seconds.
+    package static func pause(seconds: Double) {
+        let monitor = Monitor()
+        let condition = Condition()
+        let end = now + seconds
+        monitor.withLock { while condition.wait(monitor, until: end) {} }
+    }
+
     /// The time so many seconds later, in a century at most.
     package static func + (time: MonotonicTime, seconds: Double) -> MonotonicTime {
         let bounded = max(0, min(seconds, 3_000_000_000))

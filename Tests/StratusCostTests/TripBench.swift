@@ -139,11 +139,15 @@ final class TripBench {
                 clock: TripClock()))
         // As a host does when it opens a store.
         try service.tokenKeeper.seal(of: service.engine, identifiers)
+        try service.engine.beat()
         return service
     }
 
     /// Forgets all guesses: another host begins.
-    func forget() throws { service = try Self.makeService(store, identifiers, directory) }
+    func forget() throws {
+        service.engine.leave()
+        service = try Self.makeService(store, identifiers, directory)
+    }
 
     /// The path of a file with a text.
     func file(_ text: String) throws -> String {

@@ -87,6 +87,7 @@ enum LayoutSamples {
         GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
         GlobalKeys.upload(owner: "_alice", digest: digest, lease: first), GlobalKeys.content(content),
         GlobalKeys.operation("operation-1", 300),
+        GlobalKeys.work(.history), GlobalKeys.host(first), GlobalKeys.run(of: "operation-1"),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
@@ -214,6 +215,10 @@ enum LayoutSamples {
         (GlobalKeys.content(content), EmptyEntry()),
         (GlobalKeys.operation("operation-1", 0), OperationPart(first: 300, count: 1)),
         (GlobalKeys.operation("operation-1", 300), OperationPart(first: 300, count: 1, bytes: [0x7B, 0x7D])),
+        (GlobalKeys.work(.history), WorkEntry(holder: first, generation: 300)),
+        (GlobalKeys.work(.history), WorkEntry(holder: nil, generation: 301)),
+        (GlobalKeys.host(first), HostEntry(beat: 300)),
+        (GlobalKeys.run(of: "operation-1"), WorkEntry(holder: first, generation: 1)),
         (
             GlobalKeys.schema("iCloud.com.example", "Empty"),
             SchemaEntry.type(fields: [:], grants: [:], isImported: false)

@@ -1,5 +1,8 @@
-// The lease of the one host of a store: who gets it, when a dead host's ends, and what an overtaken host can still do.
+// The leases of the hosts of a store: who shares it, who gets it alone, when a dead host's lease ends, and what an
+// overtaken host can still do.
 
+import FoundationEssentials
+import StratusRecords
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -68,7 +71,7 @@ import Testing
 
     @Test("a host is sure of its lease for four seconds after the beginning of its last beat")
     func health() {
-        var health = LeaseHealth(generation: 3, holder: [1], takenAt: 100)
+        var health = LeaseHealth(generation: 3, holder: [1], isShared: false, takenAt: 100)
         #expect(health.state(at: 103.9) == .held)
         #expect(health.state(at: 104) == .unsure)
         health.note(Self.first, beatBegan: 102)
@@ -80,7 +83,7 @@ import Testing
 
     @Test("a host that was overtaken never holds the lease again, and knows by whom it was")
     func overtaken() {
-        var health = LeaseHealth(generation: 3, holder: [1], takenAt: 100)
+        var health = LeaseHealth(generation: 3, holder: [1], isShared: false, takenAt: 100)
         health.noteLoss(to: LeaseLook(generation: 4))
         var successor = LeaseLook(generation: 4, holder: [2])
         successor.name = "other"
@@ -93,24 +96,36 @@ import Testing
 
     @Test("another holder of the same generation is a loss, too")
     func otherHolder() {
-        var health = LeaseHealth(generation: 3, holder: [2], takenAt: 100)
+        var health = LeaseHealth(generation: 3, holder: [2], isShared: false, takenAt: 100)
         health.note(Self.first, beatBegan: 101)
         #expect(health.state(at: 101) == .lost(Self.first))
+    }
+
+    @Test("a lease that hosts share is not lost to a host that lets others join again, and lost to another holder")
+    func sharedHealth() {
+        var health = LeaseHealth(generation: 3, holder: [2], isShared: true, takenAt: 100)
+        health.note(LeaseLook(generation: 3), beatBegan: 102)
+        health.note(LeaseLook(generation: 3, holder: [2]), beatBegan: 104)
+        #expect(health.state(at: 107) == .held)
+        health.note(Self.first, beatBegan: 105)
+        #expect(health.state(at: 105) == .lost(Self.first))
     }
 }
 
 @Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct HostLeaseTests {
-    @Test("a second host is refused with the name of the first, and gets the store when the first has closed it")
+    @Test(
+        "a host that needs the store for itself is refused with the name of another, and gets it when that has closed it"
+    )
     func second() async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             let first = try place.open { $0.hostName = "first" }
-            let error = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 0 } }
+            let error = #expect(throws: StoreError.self) { try place.openAlone(waiting: 0) }
             #expect(error?.code == .held)
             #expect(error?.fields["holderName"] == "first")
             #expect(error?.fields["holderProcessID"].map { Int($0) ?? 0 } != 0)
             first.close()
-            let second = try place.open { $0.leaseWaitSeconds = 0 }
+            let second = try place.openAlone(waiting: 0)
             defer { second.close() }
             try second.transact { try $0.set([1], to: [2]) }
         }
@@ -124,6 +139,7 @@ import Testing
             let info = try ConnectionInfo(parsing: place.url)
             let options = place.options { options in
                 options.random = { 7 }
+                options.use = .alone
                 options.leaseWaitSeconds = 0
             }
             let lost = try HostLease.take(info, .shared(), options)
@@ -150,6 +166,7 @@ import Testing
                 try PostgresStore.open(
                     url: url,
                     options: place.options { options in
+                        options.use = .alone
                         options.leaseWaitSeconds = 12
                         options.testHooks.fenceSeconds = 8
                     })
@@ -160,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("a host waits for the lease as long as it may")
+    @Test("a host that needs the store for itself waits as long as it may")
     func waiting() async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
@@ -169,7 +186,7 @@ import Testing
             try TestThreads.run(2) { thread in
                 if thread == 0 {
                     isWaiting.open()
-                    try place.open { $0.leaseWaitSeconds = 30 }.close()
+                    try place.openAlone(waiting: 30).close()
                 } else {
                     try isWaiting.wait()
                     try first.transact { try $0.set([1], to: [2]) }
@@ -179,13 +196,14 @@ import Testing
         }
     }
 
-    @Test("a living host keeps its lease while another waits longer than a dead one's lasts")
+    @Test(
+        "a living host keeps its lease while one that needs the store for itself waits longer than a dead one's lasts")
     func living() async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             let first = try place.open()
             defer { first.close() }
-            let error = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 7 } }
+            let error = #expect(throws: StoreError.self) { try place.openAlone(waiting: 7) }
             #expect(error?.code == .held)
             try first.transact { try $0.set([1], to: [2]) }
         }
@@ -211,7 +229,7 @@ import Testing
                     let old = try transaction.value(forKey: [1])
                     isPaused.withLock { $0 = true }
                     if taken.value == nil {
-                        let second = try place.open { $0.hostName = "second" }
+                        let second = try place.openAlone(waiting: 10)
                         try second.transact { try $0.set([1], to: [5]) }
                         taken.withLock { $0 = second }
                     }
@@ -259,7 +277,7 @@ import Testing
                     #expect(error?.code == .held)
                 } else {
                     try isFrozen.wait()
-                    let second = try place.open { $0.leaseWaitSeconds = 20 }
+                    let second = try place.openAlone(waiting: 20)
                     defer { second.close() }
                     try second.transact { try $0.set([1], to: [5]) }
                     proxy.thaw()
@@ -294,7 +312,7 @@ import Testing
             let opened = Locked<[PostgresStore]>([])
             try TestThreads.run(3) { _ in
                 do {
-                    let store = try place.open { $0.leaseWaitSeconds = 12 }
+                    let store = try place.openAlone(waiting: 12)
                     try store.transact { try $0.set([1], to: [1]) }
                     opened.withLock { $0.append(store) }
                 } catch let error as StoreError {
@@ -303,6 +321,169 @@ import Testing
             }
             #expect(opened.value.count == 1)
             for store in opened.value { store.close() }
+        }
+    }
+
+    // MARK: Sharing
+
+    @Test("hosts that share a store lose nothing of each other's, and see what the others have committed")
+    func sharing() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let hosts = try (0..<3).map { _ in try place.open() }
+            defer { for host in hosts { host.close() } }
+            try hosts[0].transact { try $0.set([1], to: [0]) }
+            try TestThreads.run(6) { thread in
+                for _ in 0..<20 { _ = try hosts[thread % 3].increment([1]) }
+            }
+            for host in hosts { #expect(try host.number([1]) == 120) }
+        }
+    }
+
+    @Test("while a host has the store for itself none can join, and the error names it")
+    func joiningRefused() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let alone = try place.open { options in
+                options.use = .alone
+                options.hostName = "alone"
+            }
+            let error = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 0 } }
+            #expect(error?.code == .held)
+            #expect(error?.fields["holderName"] == "alone")
+            alone.close()
+            try place.open { $0.leaseWaitSeconds = 0 }.close()
+        }
+    }
+
+    @Test("hosts join a store that a dead host had for itself, within seconds")
+    func joiningAfterDeath() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let dead = try place.open { options in
+                options.use = .alone
+                options.testHooks.holdsBeats = { true }
+            }
+            defer { dead.close() }
+            let began = MonotonicTime.now
+            let hosts = Locked<[PostgresStore]>([])
+            try TestThreads.run(2) { _ in
+                let host = try place.open { $0.leaseWaitSeconds = 20 }
+                hosts.withLock { $0.append(host) }
+            }
+            #expect((began + 20).secondsLeft > 0)
+            for host in hosts.value { try host.transact { try $0.set([1], to: [2]) } }
+            #expect(throws: StoreError.self) { try dead.transact { try $0.set([1], to: [3]) } }
+            #expect(try hosts.value[0].read { try $0.value(forKey: [1]) } == [2])
+            for host in hosts.value { host.close() }
+        }
+    }
+
+    @Test("a store that another host shares is not emptied, and is when that host has closed it or has died")
+    func emptying() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let isDead = Locked(false)
+            let first = try place.open { $0.leaseWaitSeconds = 0 }
+            let second = try place.open { options in
+                options.hostName = "second"
+                options.testHooks.holdsBeats = { isDead.value }
+            }
+            try first.transact { try $0.set([1], to: [2]) }
+            let error = #expect(throws: StoreError.self) { try first.removeEverything() }
+            #expect(error?.code == .held)
+            #expect(error?.fields["holderName"] == "second")
+            #expect(try second.read { try $0.value(forKey: [1]) } == [2])
+            first.close()
+            isDead.withLock { $0 = true }
+            let third = try place.open { $0.leaseWaitSeconds = 20 }
+            try third.removeEverything()
+            #expect(try third.read { try $0.value(forKey: [1]) } == nil)
+            // Hosts can join again.
+            try place.open { $0.leaseWaitSeconds = 0 }.close()
+            third.close()
+            second.close()
+        }
+    }
+
+    @Test("a host stops when the store that it opened is another one")
+    func replaced() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let format = OpenedFormat()
+            let (host, _) = try PostgresStore.open(
+                url: place.url, options: place.options(),
+                check: FormatCheck(key: StoreFormat.key) { try format.verify($0) })
+            defer { host.close() }
+            let engine = try RecordEngine(store: host, incarnation: UUID())
+            try engine.transact { try $0.set([1], to: [1]) }
+            // As the restored backup of another store.
+            let other = MemoryStore()
+            _ = try RecordEngine(store: other, incarnation: UUID())
+            let entry = try #require(try other.read { try $0.value(forKey: StoreFormat.key) })
+            let text = entry.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            let key = StoreFormat.key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            try place.run("UPDATE stratus_entries SET v = '\\x\(text)' WHERE k = '\\x\(key)'")
+            let writing = #expect(throws: StoreError.self) { try host.transact { try $0.set([1], to: [2]) } }
+            #expect(writing?.code == .unavailable)
+            let reading = #expect(throws: StoreError.self) { try host.read { try $0.value(forKey: [1]) } }
+            #expect(reading?.message.contains("replaced") == true)
+        }
+    }
+
+    @Test("a commit wakes watchers at other hosts, and only for ranges that are announced")
+    func waking() async throws {
+        try await TestThreads.offPool {
+            let announced = KeyRange(from: [1], upTo: [2])
+            let place = try PostgresTestStore { $0.announcedRanges = [announced] }
+            let (writer, listener) = (try place.open(), try place.open())
+            defer {
+                writer.close()
+                listener.close()
+            }
+            let isListening = Latch("the connection to listen")
+            let next = Locked(isListening)
+            let isOtherCalled = Latch("the connection to listen")
+            let otherCount = Locked(0)
+            let watches = [
+                listener.watch(KeyRange(from: [5], upTo: [6])) {
+                    otherCount.withLock { $0 += 1 }
+                    isOtherCalled.open()
+                },
+                listener.watch(announced) { next.value.open() },
+            ]
+            defer { for watch in watches { watch.end() } }
+            // A connection that begins to listen calls all watchers once.
+            try isListening.wait()
+            try isOtherCalled.wait()
+            let before = otherCount.value
+            let isWoken = Latch("the listener to be woken")
+            next.withLock { $0 = isWoken }
+            try writer.transact { try $0.set([5, 1], to: [1]) }
+            try writer.transact { try $0.set([1, 1], to: [1]) }
+            try isWoken.wait()
+            #expect(otherCount.value == before)
+        }
+    }
+
+    @Test("watchers are called when the connection that listens was lost and made again")
+    func wakingAgain() async throws {
+        try await TestThreads.offPool {
+            let announced = KeyRange(from: [1], upTo: [2])
+            let place = try PostgresTestStore { $0.announcedRanges = [announced] }
+            let name = try place.schema
+            let (host, _) = try PostgresStore.open(
+                url: place.url + "&application_name=\(name)", options: place.options())
+            defer { host.close() }
+            let isListening = Latch("the connection to listen")
+            let next = Locked(isListening)
+            let watch = host.watch(announced) { next.value.open() }
+            defer { watch.end() }
+            try isListening.wait()
+            let isListeningAgain = Latch("another connection to listen")
+            next.withLock { $0 = isListeningAgain }
+            try place.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(name)'")
+            try isListeningAgain.wait()
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
             let seen = child.waitForNumber(20)
             child.send(SIGKILL)
             let began = MonotonicTime.now
-            let store = try place.open { $0.leaseWaitSeconds = 20 }
+            let store = try place.openAlone(waiting: 20)
             defer { store.close() }
             #expect((began + 15).secondsLeft > 0)
             let last = child.finish().compactMap { Int($0) }.last ?? seen
@@ -34,7 +34,7 @@ import Testing
                 let child = try CountingHost("server", place.url)
                 _ = child.waitForNumber(20)
                 child.send(SIGSTOP)
-                let store = try place.open { $0.leaseWaitSeconds = 20 }
+                let store = try place.openAlone(waiting: 20)
                 defer { store.close() }
                 let number = try store.number([1])
                 child.send(SIGCONT)

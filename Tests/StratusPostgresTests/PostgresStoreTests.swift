@@ -65,7 +65,7 @@ import Testing
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             try place.open().close()
-            try place.run("UPDATE stratus_host SET schema_version = 3")
+            try place.run("UPDATE stratus_host SET schema_version = \(Schema.version + 1)")
             let newer = #expect(throws: StoreError.self) { try place.open() }
             #expect(newer?.code == .newerFormat)
             try place.run("DROP TABLE stratus_receipts")
@@ -82,7 +82,7 @@ import Testing
             let store = try place.open()
             defer { store.close() }
             try store.transact { try $0.set([1], to: [2]) }
-            try place.run("UPDATE stratus_host SET schema_version = 3")
+            try place.run("UPDATE stratus_host SET schema_version = \(Schema.version + 1)")
             let write = #expect(throws: StoreError.self) { try store.transact { try $0.set([1], to: [3]) } }
             #expect(write?.code == .newerFormat)
             let read = #expect(throws: StoreError.self) { try store.read { try $0.value(forKey: [1]) } }
@@ -94,6 +94,7 @@ import Testing
     private static let formerTables = [
         "ALTER TABLE stratus_entries RESET (fillfactor)",
         "ALTER TABLE stratus_entries ALTER COLUMN v SET NOT NULL",
+        "ALTER TABLE stratus_beats DROP COLUMN name, DROP COLUMN pid, DROP COLUMN at",
         "UPDATE stratus_host SET schema_version = 1",
     ]
 
@@ -241,13 +242,13 @@ import Testing
             try store.transact { try $0.set([1], to: [2]) }
             try store.read(.wholeStore) { reader in
                 _ = try reader.value(forKey: [1])
-                SocketWait.pause(seconds: 33)
+                MonotonicTime.pause(seconds: 33)
                 #expect(try reader.value(forKey: [2]) == nil)
             }
             let ended = #expect(throws: StoreError.self) {
                 try store.read(.page) { reader in
                     _ = try reader.value(forKey: [1])
-                    SocketWait.pause(seconds: 33)
+                    MonotonicTime.pause(seconds: 33)
                     _ = try reader.value(forKey: [2])
                 }
             }

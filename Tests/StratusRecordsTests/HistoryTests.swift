@@ -24,7 +24,7 @@ private enum Settings {
     /// Histories run on so many threads.
     static let partCount: UInt64 = 4
     /// The histories that run in minutes.
-    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 60)
+    static let seeds = 1...(TestStores.chosen?.isOnServer == true ? PostgresTestStore.historyCount : 60)
 }
 
 /// Runs every history of one part until one fails, on the subjects of its seed.

@@ -1,4 +1,4 @@
-// Two hosts and one database, by the public API: one of them has it at a time.
+// Two hosts and one database, by the public API: they share it, or one has it for itself.
 
 import Foundation
 import StratusKit
@@ -7,12 +7,13 @@ import Testing
 
 @Suite("Two hosts of one database", .serialized, .enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(2)))
 struct TwoHostTests {
-    private static func open(_ url: String, waiting seconds: Double) async throws -> Stratus {
+    private static func open(_ url: String, waiting seconds: Double, alone: Bool = false) async throws -> Stratus {
         var options = Stratus.Options()
         options.logger = nil
         options.upkeepIntervalSeconds = nil
         options.postgresConnectionCount = 4
         options.leaseWaitSeconds = seconds
+        options.excludesHosts = alone
         return try await Stratus.open(at: url, options: options)
     }
 
@@ -31,16 +32,30 @@ struct TwoHostTests {
         }
     }
 
-    @Test("the second is refused while the first one is alive, and has all that was acknowledged when that was killed")
+    @Test("the second sees what the first one saves, and all that was acknowledged when that was killed")
+    func killedBeside() async throws {
+        let place = try PostgresTestStore()
+        let first = try CountingHost("cloud", place.url)
+        let reached = try await TestThreads.offPool { first.waitForNumber(5) }
+        let second = try await Self.open(place.url, waiting: 0)
+        #expect(try await Self.numbers(in: second).count >= reached)
+        first.send(SIGKILL)
+        let last = try await TestThreads.offPool { first.finish().compactMap { Int($0) }.last ?? reached }
+        let numbers = try await Self.numbers(in: second)
+        #expect(numbers == Array(1...last) || numbers == Array(1...(last + 1)))
+        await second.close()
+    }
+
+    @Test("one that needs the store for itself is refused while the first is alive, and gets all when that was killed")
     func killed() async throws {
         let place = try PostgresTestStore()
         let first = try CountingHost("cloud", place.url)
         let reached = try await TestThreads.offPool { first.waitForNumber(5) }
-        let error = await #expect(throws: StratusError.self) { try await Self.open(place.url, waiting: 1) }
+        let error = await #expect(throws: StratusError.self) { try await Self.open(place.url, waiting: 1, alone: true) }
         #expect(error?.code == .held)
         #expect("\(String(describing: error))".contains("\(first.processID)"))
         first.send(SIGKILL)
-        let second = try await Self.open(place.url, waiting: 30)
+        let second = try await Self.open(place.url, waiting: 30, alone: true)
         let last = try await TestThreads.offPool { first.finish().compactMap { Int($0) }.last ?? reached }
         let numbers = try await Self.numbers(in: second)
         // One save may have been done and not acknowledged.
@@ -57,7 +72,7 @@ struct TwoHostTests {
         let first = try CountingHost("cloud", place.url)
         _ = try await TestThreads.offPool { first.waitForNumber(5) }
         first.send(SIGSTOP)
-        let second = try await Self.open(place.url, waiting: 30)
+        let second = try await Self.open(place.url, waiting: 30, alone: true)
         let numbers = try await Self.numbers(in: second)
         first.send(SIGCONT)
         let rest = try await TestThreads.offPool { first.finish() }

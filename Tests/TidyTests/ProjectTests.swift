@@ -95,6 +95,11 @@ import Testing
         expectNone(SeamRule.findings(in: Self.sources))
     }
 
+    @Test("what a process remembers between requests is in a table that says what it is used for")
+    func rememberedState() {
+        expectNone(RememberedStateRule.findings(in: Self.sources))
+    }
+
     @Test("every source file begins with its header")
     func headers() {
         let endings = [".swift", ".c", ".cc", ".cpp", ".h"]

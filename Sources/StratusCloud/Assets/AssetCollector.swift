@@ -73,7 +73,7 @@ package struct AssetCollector: Sendable {
     /// Returns how many contents were removed.
     @discardableResult
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
-        for path in store.releasedCopies.takeDue() { removeFile(path) }
+        removeReleasedCopies()
         let count = try collectOrphans()
         let before = store.sweep.withLock { state in
             // Forgotten orphans may be anywhere, also before the position of a sweep.
@@ -91,6 +91,9 @@ package struct AssetCollector: Sendable {
             throw error
         }
     }
+
+    /// Removes the copies that no object of a client refers to any longer.
+    package func removeReleasedCopies() { for path in store.releasedCopies.takeDue() { removeFile(path) } }
 
     /// Checks every file once, owner by owner, and removes those that no record holds.
     ///

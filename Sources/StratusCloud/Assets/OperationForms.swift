@@ -39,8 +39,22 @@ package struct OperationForms {
         self.contents = contents
     }
 
-    /// All operations. Removes what a crash has left. Without that, `ids` and `form` read them.
+    /// Whether other processes may change the operations.
+    package var isShared: Bool { engine.store.isShared }
+
+    /// Whether this process may run an operation.
+    package func takeRun(of id: String) throws -> Bool { try engine.takeRun(of: id) }
+
+    /// Lets another process run an operation.
+    package func endRun(of id: String) throws { try engine.endRun(of: id) }
+
+    /// All operations, as they are now.
+    package func all() throws -> [OperationForm] { try ids().compactMap { try form(of: $0) } }
+
+    /// All operations. Removes what a crash has left, unless another process has the store open, which may be about to
+    /// store an operation.
     package func readAll() throws -> [OperationForm] {
+        guard try !engine.hasCompany() else { return try all() }
         var forms: [OperationForm] = []
         for id in try ids() {
             if let form = try form(of: id) { forms.append(form) } else { try removeEntries(of: id) }

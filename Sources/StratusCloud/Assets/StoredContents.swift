@@ -55,8 +55,14 @@ final class StoredContents: Sendable {
         var damaged: Set<UUID> = []
         /// The keys of leases whose requests have ended.
         var ended: [[UInt8]] = []
-        /// Contents that wait, with the newest hold at the time when this was seen first.
-        var waiting: [[UInt8]: UInt64] = [:]
+        var waiting: [[UInt8]: Waiting] = [:]
+    }
+
+    /// When a content was first seen to wait.
+    private struct Waiting: Sendable {
+        /// The newest hold at that time.
+        let hold: UInt64
+        let since: MonotonicTime
     }
 
     /// Leases, names and contents in one transaction.
@@ -65,6 +71,8 @@ final class StoredContents: Sendable {
     static let appendedCount = 16
     /// Parts removed in one commit.
     static let removedCount = 64
+    /// How long a request of another process may take from its snapshot until it has copied a content.
+    private static let copyingSeconds = 3_600.0
     /// Contents whose holds are remembered. Others may wait longer.
     private static let waitingLimit = 100_000
 
@@ -356,21 +364,27 @@ final class StoredContents: Sendable {
 
     // MARK: Removing
 
-    /// Removes the contents in a range that wait and that no hold keeps. Returns how many.
+    /// Removes the contents in a range that wait and that no hold keeps. Returns how many. Holds are this process's:
+    /// while others have the store open, a content waits longer than a request takes to copy it.
     func removeWaiting(in range: KeyRange = GlobalKeys.keyspace(.collecting)) throws -> Int {
         var (rest, count) = (range, 0)
+        var company: Bool?
         while true {
             let names = try engine.read { try $0.store.keys(in: rest, limit: Self.batchCount) }
             guard let last = names.last else { return count }
+            let hasCompany = try company ?? engine.hasCompany()
+            company = hasCompany
+            let now = engine.options.monotonicNow()
             let hold = holds.newestHold
             let removable = state.withLock { state in
                 names.filter { name in
-                    let since = min(state.waiting[name] ?? hold, hold)
-                    guard holds.isHeld(since: since) else {
+                    let seen = state.waiting[name] ?? Waiting(hold: hold, since: now)
+                    let isCopied = hasCompany && seen.since + Self.copyingSeconds > now
+                    guard isCopied || holds.isHeld(since: min(seen.hold, hold)) else {
                         state.waiting[name] = nil
                         return true
                     }
-                    if state.waiting.count < Self.waitingLimit { state.waiting[name] = since }
+                    if state.waiting.count < Self.waitingLimit { state.waiting[name] = seen }
                     return false
                 }
             }

@@ -316,10 +316,16 @@ extension CloudService {
             let total = try counter.map { counter in
                 try purgedCount + engine.read { try $0.purgeableEntryCount(counter) }
             }
-            let progress = try engine.purgeDeletedZones(pause: pause, rest: rest) {
-                tell?(FreeingProgress(part: .entries, doneCount: purgedCount + $0.entriesDeleted, totalCount: total))
-                return shouldContinue($0)
-            }
+            // What another process purges, `finish` finds unfinished.
+            let progress =
+                try engine.working(on: .purges) {
+                    try engine.purgeDeletedZones(pause: pause, rest: rest) {
+                        tell?(
+                            FreeingProgress(
+                                part: .entries, doneCount: purgedCount + $0.entriesDeleted, totalCount: total))
+                        return shouldContinue($0)
+                    }
+                } ?? PurgeProgress()
             var finishedCount = 0
             for departure in departures {
                 do {

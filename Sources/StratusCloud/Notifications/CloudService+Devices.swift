@@ -4,7 +4,7 @@ import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusRecords
-import StratusStore
+package import StratusStore
 
 extension CloudService {
     /// Registers a device, so that notifications wait for it from now on. A registered device does not change.
@@ -48,6 +48,25 @@ extension CloudService {
     package func devices(of account: AccountID) throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
             try reader.deviceNames(of: account).map { DeviceAddress(account: account, name: $0) }
+        }
+    }
+
+    /// Where other hosts write what wakes the sessions of this one. A shared store wakes watchers of these ranges for
+    /// other hosts' commits.
+    package static let announcedRanges = [GlobalKeyspace.outbox, .devices, .operations, .runs]
+        .map(GlobalKeys.keyspace)
+
+    /// What is new for devices, so that a host finds what another one has delivered to them. Devices that are gone are
+    /// left out. Empty where only this process delivers.
+    package func news(of devices: some Collection<DeviceAddress>) throws(CloudError) -> [DeviceAddress: DeviceNews] {
+        guard engine.store.isShared, !devices.isEmpty else { return [:] }
+        return try reading { reader in
+            var news: [DeviceAddress: DeviceNews] = [:]
+            for (device, value) in zip(devices, try reader.store.values(forKeys: devices.map(\.key))) {
+                guard let entry = try value.map({ try DeviceEntry(decoding: $0.span) }) else { continue }
+                news[device] = DeviceNews(next: entry.next, isWaiting: entry.count > 0)
+            }
+            return news
         }
     }
 
@@ -115,6 +134,14 @@ extension CloudService {
         }
         return entry
     }
+}
+
+/// What is new for a device.
+package struct DeviceNews: Hashable, Sendable {
+    /// The number of its next notification. It rises with each.
+    package let next: UInt64
+    /// Whether notifications wait for it.
+    package let isWaiting: Bool
 }
 
 extension RecordReader {

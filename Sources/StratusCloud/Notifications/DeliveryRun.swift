@@ -272,43 +272,55 @@ extension StoreError {
 extension CloudService {
     /// Delivers everything in the outbox at the time of the call, in its own transactions. Returns the devices that
     /// have new notifications. Call it when the host gets the signal that there is something, and once after opening a
-    /// store.
+    /// store. Where several processes write the store, one of them delivers for all, and it does nothing in the others.
     ///
     /// Throws the store's failures, and `internalError` if an entry cannot be read. That entry stays, and everything
     /// else is delivered; `waitingDevices` returns the devices.
     package func deliverNotifications() throws(CloudError) -> Set<DeviceAddress> {
         try answering {
-            let (devices, damage) = try deliver()
-            if let damage {
-                deliveryBell.keep(devices)
+            let delivery = try deliver()
+            if let damage = delivery.damage {
+                deliveryBell.keep(delivery.devices)
                 throw damage
             }
-            return devices.union(deliveryBell.takeDevices())
+            return delivery.devices.union(deliveryBell.takeDevices())
         }
     }
 
     /// Delivers before a caller deletes data that determines the recipients. The next call of `deliverNotifications`
     /// returns the devices that have something new, and reports entries that cannot be read.
-    func deliverBetween() throws { deliveryBell.keep(try deliver().devices) }
+    func deliverBetween() throws { deliveryBell.keep(try deliver(takingOver: true).devices) }
 
-    private func deliver() throws -> (devices: Set<DeviceAddress>, damage: StoreError?) {
+    /// Delivers everything, or nothing while another process delivers. A caller that relies on it takes the work over;
+    /// each attempt that is then overtaken in turn has delivered something.
+    private func deliver(takingOver: Bool = false) throws -> Delivery {
+        var delivery = Delivery()
+        while try engine.working(on: .deliveries, takingOver: takingOver, { try deliver(&delivery) }) == nil,
+            takingOver
+        {}
+        return delivery
+    }
+
+    private struct Delivery {
         var devices: Set<DeviceAddress> = []
         var damage: StoreError?
+    }
+
+    private func deliver(_ delivery: inout Delivery) throws {
         var position: [UInt8]?
         // Write nothing if the outbox is empty.
         while true {
             let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
-            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { break }
+            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { return }
             let (start, seed) = (position, environment.identifiers.makeUUID())
             let step = try engine.transact { transaction in
                 var run = DeliveryRun(self, transaction, seed: seed)
                 return try run.run(after: start)
             }
-            devices.formUnion(step.devices)
-            damage = damage ?? step.damage
+            delivery.devices.formUnion(step.devices)
+            delivery.damage = delivery.damage ?? step.damage
             position = step.last
-            guard step.isMoreComing else { break }
+            guard step.isMoreComing else { return }
         }
-        return (devices, damage)
     }
 }

@@ -167,8 +167,10 @@ package struct StoreCopier {
     // MARK: Entries
 
     /// What is not copied: the format entry, which is the target's own, and what only one engine has.
-    private static let leftOut = [GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations]
-        .map(GlobalKeys.keyspace)
+    private static let leftOut = [
+        GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs,
+    ]
+    .map(GlobalKeys.keyspace)
 
     private static let databases = GlobalKeys.keyspace(.databases)
     /// Databases in one page: on a server each is divided from the one before by forty rows.

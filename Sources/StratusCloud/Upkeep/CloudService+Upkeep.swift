@@ -37,14 +37,21 @@ extension CloudService {
     /// (T-09); also cuts long trails of shares to `shareEventCount`. With nil it keeps the history: finding what has
     /// expired costs some reads for each zone of the store.
     ///
+    /// Where several processes write the store, each kind of work is done by one of them at a time. This one leaves out
+    /// what another one does; the result says whether the history was among that.
+    ///
     /// Throws the store's errors, and, after everything else is done, `corruption` if the assets of a deleted zone are
     /// counted wrongly.
-    package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
+    @discardableResult
+    package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws -> Bool {
         defer { tellOfDeliveries() }
-        let release = Result { try releaseAssets(pace) }
-        try buildIndexes(pace)
-        try free(historySeconds: historySeconds, pace)
+        let release = Result { try engine.working(on: .purges) { try releaseAssets(pace) } }
+        try engine.working(on: .indexes) { try buildIndexes(pace) }
+        let hasHistory = try free(historySeconds: historySeconds, pace)
+        // Not deliveries, which come often.
+        try engine.giveBack(BackgroundWork.allCases.filter { $0 != .deliveries })
         _ = try release.get()
+        return hasHistory
     }
 
     /// Releases the assets of deleted zones. Until then their files and keys stay.
@@ -95,16 +102,25 @@ extension CloudService {
         return all
     }
 
-    private func free(historySeconds: Double?, _ pace: UpkeepPace) throws {
-        guard pace.shouldContinue() else { return }
-        _ = try engine.purgeDeletedZones(
-            pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
-        guard pace.shouldContinue() else { return }
-        try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
-        guard pace.shouldContinue() else { return }
-        try collectAssets(shouldContinue: pace.shouldContinue)
-        guard let historySeconds else { return }
-        try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
+    /// Returns whether it has looked at the history.
+    private func free(historySeconds: Double?, _ pace: UpkeepPace) throws -> Bool {
+        guard pace.shouldContinue() else { return false }
+        try engine.working(on: .purges) {
+            try engine.purgeDeletedZones(
+                pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+        }
+        guard pace.shouldContinue() else { return false }
+        try engine.working(on: .departures) {
+            try finishDepartures(pause: pace.pause, rest: pace.rest, shouldContinue: { _ in pace.shouldContinue() })
+        }
+        guard pace.shouldContinue() else { return false }
+        // Files of this process.
+        if let assets { AssetCollector(engine: engine, store: assets).removeReleasedCopies() }
+        try engine.working(on: .assets) { try collectAssets(shouldContinue: pace.shouldContinue) }
+        guard let historySeconds, pace.shouldContinue() else { return false }
+        return try engine.working(on: .history) {
+            try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
+        } != nil
     }
 
     /// Removes what earlier processes have left. Call it once, before the first request.

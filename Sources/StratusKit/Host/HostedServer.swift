@@ -52,6 +52,8 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
+    private let watches = Locked<[StoreWatch]>([])
+    private let onChange = Locked<(@Sendable () -> Void)?>(nil)
 
     init(backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions) throws {
         self.backing = backing
@@ -174,6 +176,8 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     /// Closes the store when the running requests have ended.
     func close() {
         if let service = waitForEnd(isClosing: true) {
+            watches.withLock { $0 = [] }
+            service.engine.leave()
             backing.close(service.engine.store)
             finish(.closed)
         }
@@ -208,12 +212,26 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
             try service.removeLeftovers()
             // Create the key with the store. In a copy of a store without one, tokens would be valid only for the copy.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
+            try service.engine.beat()
+            watch(store)
             for notice in notices { environment.onEvent?(CloudEvent(notice: notice)) }
             return service
         } catch {
             backing.close(store)
             throw error
         }
+    }
+
+    /// Sets what is called when another host may have changed what sessions wait for. It must be quick.
+    func whenOthersChange(_ action: @escaping @Sendable () -> Void) { onChange.withLock { $0 = action } }
+
+    /// Wakes the sessions for what other hosts write.
+    private func watch(_ store: any OrderedStore) {
+        guard store.isShared else { return }
+        let new = CloudService.announcedRanges.map { range in
+            store.watch(range) { [onChange] in onChange.value?() }
+        }
+        watches.withLock { $0 = new }
     }
 
     /// Why no service can answer.
@@ -316,6 +334,13 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
         try withService { try $0.takeNotifications(for: device, limit: limit) }
     }
+
+    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews] {
+        try withService { try $0.news(of: devices) }
+    }
+
+    /// Whether other processes may write the store.
+    var isShared: Bool { (try? withService { $0.engine.store.isShared }) ?? false }
 
     func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
 }

@@ -144,6 +144,8 @@ final class StoreBacking: Sendable {
     let options: Stratus.Options
     /// The store's directory while it is open; nil for a store that has none.
     let held: HeldDirectory?
+    /// The format of a store on a server, which every transaction checks.
+    private let format = OpenedFormat()
 
     private let didFailWrite: @Sendable (StoreError) -> Void
     private let onNotice: @Sendable (StoreError) -> Void
@@ -189,11 +191,14 @@ final class StoreBacking: Sendable {
     private func openServer(_ address: String) throws -> (store: any OrderedStore, notices: [StoreError]) {
         var postgres = PostgresOptions(random: SystemRandom.bits)
         postgres.pool.connectionCount = max(1, options.postgresConnectionCount)
+        postgres.use = options.excludesHosts ? .alone : .hosting
+        postgres.announcedRanges = CloudService.announcedRanges
         postgres.leaseWaitSeconds = max(0, options.leaseWaitSeconds)
         postgres.hostName = ProcessInfo.processInfo.hostName
         postgres.onEvent = onNotice
         let (store, notices) = try PostgresStore.open(
-            url: address, options: postgres, check: FormatCheck(key: StoreFormat.key, verify: StoreFormat.verify))
+            url: address, options: postgres,
+            check: FormatCheck(key: StoreFormat.key) { [format] in try format.verify($0) })
         return (store, notices)
     }
 
@@ -247,7 +252,9 @@ final class StoreBacking: Sendable {
     /// A database is emptied at once, in one transaction.
     func beginEmptying(_ store: any OrderedStore) throws {
         try (store as? LevelDBStore)?.beginEmptying()
-        try (store as? PostgresStore)?.removeEverything()
+        guard let server = store as? PostgresStore else { return }
+        try server.removeEverything()
+        format.forget()
     }
 
     /// Closes the store and opens it after `beginEmptying`. A reader in another process may have opened and emptied it

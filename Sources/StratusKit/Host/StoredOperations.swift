@@ -2,7 +2,8 @@
 // `OperationForms` reads and writes them; the bytes are those of the file beside a store in a directory.
 //
 // Invariants:
-//   1. Memory and store have the same operations; the store is read once.
+//   1. Where only this process writes, memory and store have the same operations, and the store is read once. Elsewhere
+//      nothing is remembered, and the operation that is asked for is read.
 //   2. An operation has a digest of its bytes. A damaged one fails alone, and stays until it is removed or saved again.
 // A program uploads from paths, so a kept file is copied into a temporary directory when it is asked for.
 
@@ -51,7 +52,7 @@ final class StoredOperations: LongLivedStore {
     }
 
     func save(_ entry: LongLivedEntry) throws {
-        try changing { kept, forms in
+        try changing(.one(entry.id)) { kept, forms in
             let end = try forms.write(entry.fileContent(), of: entry.id, at: kept[entry.id]?.end ?? 1)
             kept[entry.id] = Kept(entry: entry, end: end)
         }
@@ -59,7 +60,7 @@ final class StoredOperations: LongLivedStore {
 
     /// Throws `internalError` if the operation is damaged.
     func entry(_ id: String) throws -> LongLivedEntry? {
-        try changing { kept, _ in
+        try changing(.one(id)) { kept, _ in
             guard let found = kept[id] else { return nil }
             if let damage = found.damage {
                 throw CloudError(
@@ -71,10 +72,10 @@ final class StoredOperations: LongLivedStore {
     }
 
     /// The operations that can be read.
-    func entries() throws -> [LongLivedEntry] { try changing { kept, _ in kept.values.compactMap(\.entry) } }
+    func entries() throws -> [LongLivedEntry] { try changing(.all) { kept, _ in kept.values.compactMap(\.entry) } }
 
     func remove(_ id: String) throws {
-        try changing { kept, forms in
+        try changing(.one(id)) { kept, forms in
             guard kept[id] != nil else { return }
             try forms.removeEntries(of: id)
             kept[id] = nil
@@ -92,7 +93,7 @@ final class StoredOperations: LongLivedStore {
 
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
         // Reads the store before: reading removes files without an operation, and these have none yet.
-        let isWhole = try changing { _, forms in try forms.keepFile(path, as: number, of: id, files: files) }
+        let isWhole = try changing(.one(id)) { _, forms in try forms.keepFile(path, as: number, of: id, files: files) }
         if let directory = directory.value { try? files.removeFile("\(copies(of: id, in: directory))/\(number)") }
         return isWhole ? try copy(number, of: id) : nil
     }
@@ -128,14 +129,38 @@ final class StoredOperations: LongLivedStore {
 
     private func copies(of id: String, in directory: String) -> String { "\(directory)/\(FileKeeper.name(of: id))" }
 
+    /// Whether no other host runs an operation.
+    func takeRun(of id: String) throws -> Bool {
+        var isTaken = true
+        do { try lend { isTaken = try $0.takeRun(of: id) } } catch let error as StoreError { throw CloudError(error) }
+        return isTaken
+    }
+
+    /// If this fails, other hosts wait until this one has closed the store.
+    func endRun(of id: String) { try? lend { try $0.endRun(of: id) } }
+
+    /// What a change reads where other processes may write.
+    private enum Needed {
+        case one(String)
+        case all
+    }
+
     private func changing<Result: Sendable>(
-        _ body: (inout [String: Kept], OperationForms) throws -> Result
+        _ needed: Needed, _ body: (inout [String: Kept], OperationForms) throws -> Result
     ) throws -> Result {
         do {
             return try kept.withLock { kept in
                 var result: Result?
                 try lend { forms in
-                    var read = try kept ?? Self.read(forms)
+                    guard !forms.isShared else {
+                        // Removes what a crash has left.
+                        if kept == nil { _ = try forms.readAll() }
+                        kept = [:]
+                        var read = try Self.decoded(needed, forms)
+                        result = try body(&read, forms)
+                        return
+                    }
+                    var read = try kept ?? Self.decoded(forms.readAll())
                     // Also if the body has failed, so that the store is not read again.
                     defer { kept = read }
                     result = try body(&read, forms)
@@ -146,9 +171,16 @@ final class StoredOperations: LongLivedStore {
         } catch let error as StoreError { throw CloudError(error) }
     }
 
-    private static func read(_ forms: OperationForms) throws -> [String: Kept] {
+    private static func decoded(_ needed: Needed, _ forms: OperationForms) throws -> [String: Kept] {
+        switch needed {
+        case .one(let id): decoded(try forms.form(of: id).map { [$0] } ?? [])
+        case .all: decoded(try forms.all())
+        }
+    }
+
+    private static func decoded(_ forms: [OperationForm]) -> [String: Kept] {
         var kept: [String: Kept] = [:]
-        for form in try forms.readAll() {
+        for form in forms {
             var found = Kept(end: form.end)
             do {
                 guard let bytes = form.bytes else { throw StoreError(.corruption, "Parts of it are missing.") }

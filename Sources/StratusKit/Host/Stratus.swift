@@ -44,6 +44,8 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
+    /// Shows other hosts that this one is alive, and looks for what they have done.
+    let pulse: UpkeepThread
     let recovery: StoreRecovery
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
@@ -104,19 +106,32 @@ public final class Stratus: Sendable {
         self.options = options
         self.output = output
         self.upkeep = upkeep
+        pulse = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
         self.recovery = recovery
         recovery.start(
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
+        pulse.start { [server, hub = session.hub, longLived = session.longLived] in
+            // A store that fails shows it in its requests.
+            try? server.withService { try $0.engine.beat() }
+            hub.wake()
+            longLived.lookAgain()
+        }
+        // On its own thread: the caller may be in the middle of a commit.
+        server.whenOthersChange { [pulse] in pulse.wake() }
         // What an ended process has left undelivered.
         if !place.isMemory { session.hub.wake() }
         do { try startServingTool() } catch {
             upkeep.stop()
+            pulse.stop()
             recovery.stop()
             server.close()
             throw error
         }
     }
+
+    /// The longest time for which this host misses what another one has done, if it is not woken.
+    private static let pulseSeconds = 3.0
 
     /// Where long-lived operations are stored: with the contents of assets.
     private static func longLivedStore(
@@ -139,6 +154,7 @@ public final class Stratus: Sendable {
     deinit {
         // Containers may outlive this object. Their requests continue, the upkeep does not.
         upkeep.stop()
+        pulse.stop()
         recovery.stop()
         stopServingTool(forGood: true)
     }
@@ -172,16 +188,16 @@ public final class Stratus: Sendable {
     /// ```
     ///
     /// A path is opened as a URL of a file is. An address is one of libpq, with all its settings; put the password into
-    /// a file that `PGPASSFILE` names. `stratus_schema=name` in it chooses a schema of the database. One host at a time
-    /// has the database: another one waits for it to end (``Stratus/Options/leaseWaitSeconds``). The contents of assets
-    /// and long-lived operations are in the database too. If the database is open in this process by any address, you
-    /// get the same instance.
+    /// a file that `PGPASSFILE` names. `stratus_schema=name` in it chooses a schema of the database. Any number of
+    /// hosts share the database, unless a verb of the tool has it for itself: then opening waits for that
+    /// (``Stratus/Options/leaseWaitSeconds``). The contents of assets and long-lived operations are in the database.
+    /// If the database is open in this process by any address, you get the same instance.
     ///
     /// - Parameters:
     ///   - address: The path of a directory, or the address of a database.
     ///   - options: The store's options.
     /// - Returns: The store.
-    /// - Throws: ``StratusError`` as for a directory; with `held` naming the host that has the database; with
+    /// - Throws: ``StratusError`` as for a directory; with `held` naming what has the database for itself; with
     ///   `unavailable` if PostgreSQL's client library is not installed, or no server answers; with `invalidArgument`
     ///   for a wrong address, a connection pooler, or ``Stratus/Options/servesTool``. No error has the password.
     public static func open(at address: String, options: Options = Options()) throws -> Stratus {
@@ -234,6 +250,7 @@ public final class Stratus: Sendable {
             session.close()
             session.activity.waitUntilOver()
             upkeep.stop()
+            pulse.stop()
             recovery.stop()
             session.hub.close()
             // The upkeep may have delivered notifications meanwhile.
@@ -247,8 +264,9 @@ public final class Stratus: Sendable {
 
     /// Empties the store: deletes accounts, devices, records, assets and planned faults, and signs out. For tests.
     ///
-    /// Current requests are finished first, later ones wait. Earlier change tokens, records and accounts are refused
-    /// afterwards, like those of another store. Clocks, seeds and options stay.
+    /// Current requests are finished first, later ones wait. A store on a server that other hosts share is not emptied:
+    /// the error is `held`. Earlier change tokens, records and accounts are refused afterwards, like those of another
+    /// store. Clocks, seeds and options stay.
     ///
     /// The store is emptied completely or not at all. If the process ends meanwhile, the next process that opens the
     /// store finishes it. The data never exists under another name. A database is emptied in one transaction.

@@ -88,7 +88,7 @@ extension Stratus {
     public func performUpkeep() throws {
         session.hub.wake()
         let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
-        try asking { try $0.performUpkeep(historySeconds: options.historySeconds, pace) }
+        try asking { _ = try $0.performUpkeep(historySeconds: options.historySeconds, pace) }
         try StratusError.wrapping { try Self.forgetDeleted(server, session.longLived) }
     }
 
@@ -118,10 +118,10 @@ extension Stratus {
                 shouldContinue: { upkeep.mayContinue })
             let isHistoryDue = clock.uptimeSeconds - lastHistory.value >= Self.historyPauseSeconds
             do {
-                try server.withService {
+                let hasHistory = try server.withService {
                     try $0.performUpkeep(historySeconds: isHistoryDue ? historySeconds : nil, pace)
                 }
-                if isHistoryDue { lastHistory.withLock { $0 = clock.uptimeSeconds } }
+                if hasHistory { lastHistory.withLock { $0 = clock.uptimeSeconds } }
                 try Self.forgetDeleted(server, longLived)
             } catch {
                 guard upkeep.mayContinue else { return }

@@ -2,7 +2,8 @@
 // answer.
 //
 // Invariants:
-//   1. Only one operation object sends a request; others with the same identity wait for its answer.
+//   1. Only one operation object sends a request; others with the same identity wait for its answer, also at other
+//      hosts.
 //   2. The answer is stored before any block gets it.
 //   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled. An
 //      answered one that no program resumes is dropped after a day. One without an account, which no deletion of an
@@ -76,7 +77,7 @@ package final class LongLivedRegistry: Sendable {
             defer { state.running[entry.id] = run }
             run.members.insert(member)
             if let answer = kept?.answer ?? run.unkeptAnswer { return .replay(answer) }
-            if run.sender == nil { run.sender = member }
+            if run.sender == nil, try store.takeRun(of: entry.id) { run.sender = member }
             guard run.sender != member else { return .send }
             run.waiters[member] = whenAnswered
             return .wait
@@ -105,12 +106,25 @@ package final class LongLivedRegistry: Sendable {
         return FileKeeper.digest(ofFile: path) == digest ? path : nil
     }
 
+    /// Lets objects that wait for another host's answer look again. Call it when another host may have answered, or may
+    /// be gone.
+    func lookAgain() {
+        let waiters = state.withLock { state in
+            state.running.filter { $0.value.sender == nil && !$0.value.waiters.isEmpty }.flatMap { id, run in
+                state.running[id]?.waiters = [:]
+                return run.waiters.values
+            }
+        }
+        for waiter in waiters { waiter() }
+    }
+
     /// Leaves on behalf of an object that was released. An operation that no object has run to its end stays stored.
     package func release(_ id: String, by member: ObjectIdentifier) throws {
         try state.withLock { state in
             state.running[id]?.members.remove(member)
             guard let run = state.running[id], run.members.isEmpty else { return }
             state.running[id] = nil
+            if run.sender != nil { store.endRun(of: id) }
             if run.hasConcluded { try store.remove(id) }
         }
     }
@@ -124,13 +138,19 @@ package final class LongLivedRegistry: Sendable {
         answered.answered = clock.now
         let (waiters, saved) = state.withLock { state in
             let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
-            let saved = Result { if !isForgotten { try store.save(answered) } }
-            if isForgotten || (try? saved.get()) == nil { state.running[entry.id]?.unkeptAnswer = answer }
+            // A host that was taken for dead does not replace the answer of the one that has sent the request again.
+            let saved = Result {
+                guard try !isForgotten && store.takeRun(of: entry.id) else { return false }
+                try store.save(answered)
+                store.endRun(of: entry.id)
+                return true
+            }
+            if (try? saved.get()) != true { state.running[entry.id]?.unkeptAnswer = answer }
             defer { state.running[entry.id]?.waiters = [:] }
             return (Array((state.running[entry.id]?.waiters ?? [:]).values), saved)
         }
         for waiter in waiters { waiter() }
-        try saved.get()
+        _ = try saved.get()
     }
 
     /// Notes that an object has called its last block. The last object drops the operation. If the sender leaves
@@ -143,6 +163,7 @@ package final class LongLivedRegistry: Sendable {
             run.hasConcluded = true
             guard !run.members.isEmpty else {
                 state.running[id] = nil
+                if run.sender != nil { store.endRun(of: id) }
                 try store.remove(id)
                 return nil
             }
@@ -150,6 +171,7 @@ package final class LongLivedRegistry: Sendable {
             let hasAnswer = try run.unkeptAnswer != nil || store.entry(id)?.answer != nil
             guard run.sender == member, !hasAnswer else { return nil }
             run.sender = run.waiters.keys.first
+            if run.sender == nil { store.endRun(of: id) }
             return run.sender.flatMap { run.waiters.removeValue(forKey: $0) }
         }
         next?()
@@ -274,11 +296,20 @@ package protocol LongLivedStore: Sendable {
     /// Forgets all operations, after the store was emptied or closed.
     func forget()
 
+    /// Whether no other host runs an operation. From then on this one does, until `endRun`.
+    func takeRun(of id: String) throws -> Bool
+    func endRun(of id: String)
+
     /// Copies a file for an operation that is about to be saved. The copy exists until the operation is removed.
     /// Returns its path; nil if the file is not a regular file or cannot be read completely.
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String?
     /// The path of a stored file.
     func keptFile(_ number: Int, of id: String) -> String?
+}
+
+extension LongLivedStore {
+    package func takeRun(of id: String) throws -> Bool { true }
+    package func endRun(of id: String) {}
 }
 
 /// A file that is stored with an operation.

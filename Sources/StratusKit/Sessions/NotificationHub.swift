@@ -2,7 +2,8 @@
 //
 // Two kinds of jobs, each on a thread that clients' blocks are called on, because handlers may wait:
 //   delivery   one at a time: has the server move the events that commits recorded to the queues of devices, until
-//              none is left, and wakes the drains of the devices that have something new
+//              none is left, and wakes the drains of the devices that have something new; then, where other hosts may
+//              deliver, looks for what they have delivered to this one's devices
 //   drain      one at a time for each device: takes a notification from the server and passes it to the device's
 //              listener, until there is no notification or no listener
 //
@@ -26,6 +27,12 @@ package protocol NotificationSource: Sendable {
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
     /// Registers a device for notifications. A known device stays as it is.
     func registerDevice(_ device: DeviceAddress) throws
+    /// What is new for these devices, where other hosts may deliver to them; empty elsewhere.
+    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews]
+}
+
+extension NotificationSource {
+    package func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews] { [:] }
 }
 
 /// Delivers notifications to the listeners of a session.
@@ -65,6 +72,8 @@ package final class NotificationHub: Sendable {
         var isClosed = false
         /// Whether a job has failed and must be tried again.
         var hasFailed = false
+        /// What was last found for devices with listeners or watchers.
+        var seen: [DeviceAddress: DeviceNews] = [:]
     }
 
     /// Nil if the session has no store.
@@ -170,6 +179,7 @@ package final class NotificationHub: Sendable {
                     for device in devices { kick(device) }
                     watchers.notify(of: devices)
                 }
+                try lookForNews()
             } catch {
                 // Deliveries before the failure may concern any device.
                 isRetried = true
@@ -180,6 +190,22 @@ package final class NotificationHub: Sendable {
                 watchers.notifyAllDevices()
             }
         }
+    }
+
+    /// Finds what other hosts have delivered to devices of this one. A device that was not looked at before counts as
+    /// new if something waits for it.
+    private func lookForNews() throws {
+        let devices = watchers.devices.union(state.withLock { $0.inboxes.keys })
+        guard !devices.isEmpty, let news = try source?.news(of: devices), !news.isEmpty else { return }
+        let changed = state.withLock { state in
+            defer { state.seen = news }
+            return Set(
+                news.filter { device, found in
+                    state.seen[device].map { $0.next != found.next } ?? found.isWaiting
+                }.keys)
+        }
+        for device in changed { kick(device) }
+        watchers.notify(of: changed)
     }
 
     private func beginDelivery() -> Bool {

@@ -37,6 +37,9 @@ package final class SessionWatchers: Sendable {
         _ = watchers.withLock { $0.removeValue(forKey: watcher) }
     }
 
+    /// The devices that are watched.
+    var devices: Set<DeviceAddress> { Set(watchers.value.values.compactMap(\.device)) }
+
     // MARK: Telling
 
     /// Calls the watchers of these devices.

@@ -84,6 +84,10 @@ package enum ValueDescription {
         case .operations:
             let part = try OperationPart(decoding: value)
             return "\(part.count.counting("part")) from \(part.first), \(part.bytes.count.counting("byte"))"
+        case .work, .runs:
+            let entry = try WorkEntry(decoding: value)
+            return (entry.holder.map { "done by \($0)" } ?? "done by nobody") + ", generation \(entry.generation)"
+        case .hosts: return "beat \(try HostEntry(decoding: value).beat)"
         }
     }
 

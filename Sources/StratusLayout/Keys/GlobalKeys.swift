@@ -294,3 +294,29 @@ extension GlobalKeys {
         try read(key, .operations) { ($0, $1) }
     }
 }
+
+// MARK: Background work, where several processes write
+
+/// A kind of background work that one process does at a time. The raw values are stored: they never change.
+package enum BackgroundWork: UInt64, Hashable, Sendable, CaseIterable {
+    /// Passing the events of commits to the queues of devices.
+    case deliveries = 1
+    /// Filling and clearing indexes for queries.
+    case indexes = 2
+    /// Releasing and removing deleted zones.
+    case purges = 3
+    /// Deleting what deleted accounts left.
+    case departures = 4
+    /// Removing contents of assets that no record holds.
+    case assets = 5
+    /// Removing expired history.
+    case history = 6
+}
+
+extension GlobalKeys {
+    package static func work(_ work: BackgroundWork) -> [UInt8] { key(.work, work.rawValue) }
+    /// The key of the process that runs a long-lived operation.
+    package static func run(of id: String) -> [UInt8] { key(.runs, id) }
+    package static func host(_ host: UUID) -> [UInt8] { key(.hosts, host) }
+    package static func readHostKey(_ key: Span<UInt8>) throws(StoreError) -> UUID { try read(key, .hosts) { $0 } }
+}

@@ -133,6 +133,15 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case collecting = 26
     /// Key: identifier, index. Value: `OperationPart`. A long-lived operation. Only where contents are in the store.
     case operations = 27
+    /// Key: number of the work. Value: `WorkEntry`. Which process does a kind of background work. Only where several
+    /// processes may write the store.
+    case work = 28
+    /// Key: UUID of the process. Value: `HostEntry`. The processes that do background work, and their signs of life.
+    /// Only where several processes may write the store.
+    case hosts = 29
+    /// Key: identifier. Value: `WorkEntry`. Which process runs a long-lived operation. Only where several processes may
+    /// write the store.
+    case runs = 30
 }
 
 /// The kind of name that an identity look-up starts from. The raw values are stored: they never change.
@@ -255,6 +264,9 @@ extension GlobalKeyspace: Keyspace {
         case .outbox: [.database, .number, .number]
         case .uploads, .collecting: [.text, .bytes, .uuid]
         case .operations: [.text, .number]
+        case .work: [.number]
+        case .hosts: [.uuid]
+        case .runs: [.text]
         }
     }
 }

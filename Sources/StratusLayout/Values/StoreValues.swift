@@ -155,6 +155,46 @@ package struct UploadEntry: VersionedValue {
     package init(parts reader: inout ValueReader) throws(StoreError) { (upload, endMilliseconds) = try reader.read() }
 }
 
+/// The process that does a kind of background work.
+///
+/// Bytes: version 1 · number: generation · byte: 1 a process does it, else 0 · (1) UUID: holder.
+package struct WorkEntry: VersionedValue, Hashable {
+    /// The process, by a UUID that it draws when it opens the store; nil if none does the work.
+    package var holder: UUID?
+    /// Raised by each process that takes the work.
+    package var generation: UInt64
+
+    package init(holder: UUID?, generation: UInt64) {
+        self.holder = holder
+        self.generation = generation
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(generation, to: &bytes)
+        bytes.append(holder == nil ? 0 : 1)
+        if let holder { ValueWriter.append(holder, to: &bytes) }
+    }
+
+    package init(parts reader: inout ValueReader) throws(StoreError) {
+        generation = try reader.read()
+        holder = try reader.readFlag() ? reader.read() as UUID : nil
+    }
+}
+
+/// A process that does background work.
+///
+/// Bytes: version 1 · number: beat.
+package struct HostEntry: VersionedValue, Hashable {
+    /// Raised regularly. A beat that stands still shows a process that is gone.
+    package var beat: UInt64
+
+    package init(beat: UInt64) { self.beat = beat }
+
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(beat, to: &bytes) }
+
+    package init(parts reader: inout ValueReader) throws(StoreError) { beat = try reader.read() }
+}
+
 /// A part of the stored form of a long-lived operation, which StratusKit defines, or its head, which says which parts
 /// are the newest form's. The head has the index 0 and no bytes.
 ///

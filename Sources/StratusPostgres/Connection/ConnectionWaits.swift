@@ -61,13 +61,14 @@ struct FlushDeadlines {
     }
 }
 
-/// Waits for sockets, and for time to pass.
+/// Waits for sockets.
 enum SocketWait {
-    static func pause(seconds: Double) {
-        let monitor = Monitor()
-        let condition = Condition()
-        let end = MonotonicTime.now + seconds
-        monitor.withLock { while condition.wait(monitor, until: end) {} }
+    /// Waits until one of these can be read, or the time is over.
+    static func waitToRead(_ descriptors: [Int32], until end: MonotonicTime) {
+        var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let milliseconds = Int32(max(0, min(end.secondsLeft * 1_000, 3_600_000)).rounded(.up))
+        // An error shows when the descriptor is used.
+        _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
     }
 
     /// Returns false when the time is over.

@@ -49,7 +49,7 @@ extension PostgresConnection {
                 guard deadline > .now else { throw error }
                 answer = error
             }
-            SocketWait.pause(seconds: min(openingPauseSeconds, max(0, deadline.secondsLeft)))
+            MonotonicTime.pause(seconds: min(openingPauseSeconds, max(0, deadline.secondsLeft)))
         }
     }
 

@@ -174,6 +174,24 @@ enum ConnectionRole: Sendable {
     /// The warnings of the last flush, and what else the server said without being asked.
     var lastNotices: [ServerNotice] { notices.all }
 
+    /// The notifications that have arrived, the oldest first.
+    func takeNotifications() -> [ServerNotification] {
+        var all: [ServerNotification] = []
+        guard !isFinished else { return all }
+        while let next = unsafe symbols.notifies(handle) {
+            defer { unsafe symbols.freeMemory(next) }
+            let payload = unsafe next.load(fromByteOffset: NotificationLayout.payload, as: CString?.self)
+            all.append(
+                ServerNotification(
+                    processID: unsafe next.load(fromByteOffset: NotificationLayout.processID, as: Int32.self),
+                    payload: unsafe payload.map { unsafe String(cString: $0) } ?? ""))
+        }
+        return all
+    }
+
+    /// What becomes readable when something arrives.
+    var socket: Int32 { isFinished ? -1 : unsafe symbols.socket(handle) }
+
     /// The server's process. Zero when the connection was closed.
     var serverProcessID: Int32 { isFinished ? 0 : unsafe symbols.backendPID(handle) }
 
@@ -239,6 +257,19 @@ enum ConnectionRole: Sendable {
     var lastMessage: String {
         info.redacting(unsafe symbols.errorMessage(handle).map { unsafe String(cString: $0) } ?? "")
     }
+}
+
+/// A notification that a session listens to.
+struct ServerNotification: Hashable, Sendable {
+    /// The server's process of the session that sent it.
+    let processID: Int32
+    let payload: String
+}
+
+/// `PGnotify` is a pointer, a number and two pointers (channel, process, payload, next).
+private enum NotificationLayout {
+    static let processID = 8
+    static let payload = 16
 }
 
 extension StatementOutcome<QueryResult> {

@@ -126,6 +126,8 @@ final class Libpq: Sendable {
     var consumeInput: @convention(c) (Handle?) -> Int32
     var isBusy: @convention(c) (Handle?) -> Int32
     var getResult: @convention(c) (Handle?) -> Handle?
+    /// A `PGnotify`, which the caller frees.
+    var notifies: @convention(c) (Handle?) -> UnsafeMutableRawPointer?
     /// Connection, name, SQL, number of parameters, their types.
     var sendPrepare: @convention(c) (Handle?, CString, CString, Int32, UnsafePointer<UInt32>?) -> Int32
     /// Connection, name, number of parameters, values, lengths, formats, format of the result.
@@ -169,6 +171,7 @@ final class Libpq: Sendable {
         unsafe consumeInput = try library.function("PQconsumeInput")
         unsafe isBusy = try library.function("PQisBusy")
         unsafe getResult = try library.function("PQgetResult")
+        unsafe notifies = try library.function("PQnotifies")
         unsafe sendPrepare = try library.function("PQsendPrepare")
         unsafe sendQueryPrepared = try library.function("PQsendQueryPrepared")
         unsafe sendQueryParams = try library.function("PQsendQueryParams")

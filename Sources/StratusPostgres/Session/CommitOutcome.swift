@@ -178,10 +178,12 @@ final class ReceiptDesk: Sendable {
     /// The time of the statement, because no index helps with a time that changes while it runs.
     static let removalSQL = """
         DELETE FROM stratus_receipts WHERE id IN (SELECT id FROM stratus_receipts
-            WHERE at < statement_timestamp() - make_interval(secs => $1::int8) LIMIT $2)
+            WHERE (SELECT pg_try_advisory_xact_lock(\(SetUp.fenceClass + 2), \(SetUp.fenceNumber)))
+                AND at < statement_timestamp() - make_interval(secs => $1::int8) LIMIT $2)
         """
 
-    /// Removes receipts that no caller can ask for any longer. Returns how many, at most `limit`.
+    /// Removes receipts that no caller can ask for any longer. Returns how many, at most `limit`; none while another
+    /// host removes some.
     static func removeOld(
         on connection: PostgresConnection, limit: Int = 10_000, until deadline: MonotonicTime
     ) throws -> Int {

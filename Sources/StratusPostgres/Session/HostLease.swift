@@ -1,11 +1,11 @@
-// The lease of the one host that writes a store.
+// The leases of the hosts that write a store.
 //
-// How it works: the host's row has a generation and a holder. A host that takes the lease raises the generation; its
-// thread raises a number each second, its beat. Another host waits until the holder has given the lease back, or until
-// its beat stands still (`LeaseView`). Then it raises the generation and passes the fence: each writing connection
-// holds a shared advisory lock of its session, so the new host ends the sessions that still have it and then gets the
-// lock for itself alone, once. From then on no session of the old host exists, and a new one reads the other generation
-// right after it got the lock.
+// How it works: a store has a generation. Any number of hosts share it, each with a row and a number in it that its
+// thread raises each second, its beat. A host that needs the store for itself waits until the others have given their
+// rows back, or until their beats stand still (`LeaseView`). Then it names itself the holder, raises the generation and
+// passes the fence: each writing connection holds a shared advisory lock of its session, so the new holder ends the
+// sessions that still have it and then gets the lock for itself alone, once. From then on no session of an earlier host
+// exists, and a new one reads the other generation right after it got the lock. While there is a holder, no host joins.
 //
 // Invariants:
 //   1. Between the fence and giving the lease back nothing of another host commits.
@@ -23,6 +23,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     private static let upkeepSeconds = 60.0
 
     let generation: Int64
+    /// Whether other hosts may write, too.
+    let isShared: Bool
     private let holder: [UInt8]
     private let info: ConnectionInfo
     private let library: Libpq
@@ -38,15 +40,16 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     private init(
         _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, _ connection: PostgresConnection,
-        generation: Int64, holder: [UInt8]
+        generation: Int64, holder: [UInt8], isShared: Bool
     ) {
+        self.isShared = isShared
         self.info = info
         self.library = library
         self.options = options
         self.connection = connection
         self.generation = generation
         self.holder = holder
-        health = LeaseHealth(generation: generation, holder: holder, takenAt: Self.now)
+        health = LeaseHealth(generation: generation, holder: holder, isShared: isShared, takenAt: Self.now)
     }
 
     private static var now: Double {
@@ -55,57 +58,123 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Taking
 
-    /// Takes the lease, and waits for another holder as long as the options say. It blocks its thread. A connection
-    /// that is given becomes the lease's.
+    /// Takes a lease as the options say, and waits as long as they say for hosts that exclude it. It blocks its thread.
+    /// A connection that is given becomes the lease's. With `prepare` it first takes the store for itself.
     ///
-    /// Throws `.held`, which names the holder.
+    /// Throws `.held`, which names a host that is there.
     static func take(
-        _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, on connection: PostgresConnection? = nil
+        _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, on connection: PostgresConnection? = nil,
+        preparing prepare: (() throws -> Void)? = nil
     ) throws -> HostLease {
         let end = MonotonicTime.now + options.leaseWaitSeconds
         // A slow server is no other holder.
         let openingEnd = max(end, .now + options.openingSeconds)
         let holder = options.randomIdentity()
         var opened = connection
-        var view = LeaseView()
+        var views: [[UInt8]: LeaseView] = [:]
         while true {
             let began = now
             do {
                 let connection =
                     try opened ?? PostgresConnection.openWaiting(info, as: .plain, until: openingEnd, library: library)
                 opened = connection
-                let look = try look(on: connection)
-                // It is this host's own if the answer to an earlier attempt was lost.
-                let mayTake = view.note(look, began: began, ended: now) != .held || look.holder == holder
-                if mayTake, let generation = try replace(look, by: holder, options, on: connection) {
+                // A row is this host's own if the answer to an earlier attempt was lost.
+                let look = try look(on: connection, without: holder)
+                let alive = living(look, &views, began: began)
+                if options.use == .hosting, look.isShared, prepare == nil {
+                    if try join(look, as: holder, options, on: connection) {
+                        return HostLease(
+                            info, library, options, connection, generation: look.generation, holder: holder,
+                            isShared: true)
+                    }
+                } else if alive.isEmpty, let generation = try replace(look, by: holder, options, on: connection) {
                     try passFence(of: holder, options, on: connection)
-                    return HostLease(info, library, options, connection, generation: generation, holder: holder)
+                    let lease = HostLease(
+                        info, library, options, connection, generation: generation, holder: holder, isShared: false)
+                    return try lease.prepared(by: prepare, isShared: options.use == .hosting)
                 }
-                guard end > .now else { throw held(by: look) }
+                guard end > .now else { throw held(by: alive.first ?? look.hosts.first ?? LeaseLook(look)) }
             } catch let error as ServerError where error.isWorthRetrying || error.errorClass == .code(.unavailable) {
                 guard openingEnd > .now else { throw error }
-                view.noteFailure()
+                for holder in views.keys { views[holder]?.noteFailure() }
             }
             if opened?.isBroken == true { opened = nil }
-            SocketWait.pause(seconds: lookSeconds)
+            MonotonicTime.pause(seconds: lookSeconds)
         }
     }
+
+    /// Calls `prepare` while this host has the store for itself. Then, if the lease is to be shared, lets other hosts
+    /// join. Gives the lease back if that fails.
+    private func prepared(by prepare: (() throws -> Void)?, isShared: Bool) throws -> HostLease {
+        do {
+            try prepare?()
+            guard isShared else { return self }
+            let connection = try usableConnection()
+            var row = StatementParameters()
+            row.add(holder)
+            row.add(options.hostName)
+            row.add(getpid())
+            try connection.send(
+                text: "UPDATE stratus_beats SET name = $2::text, pid = $3::int4 WHERE holder = $1::bytea",
+                named: "share the store", row)
+            var parameters = StatementParameters()
+            parameters.add(holder)
+            try connection.send(text: Self.endOfHolding, named: "share the store", parameters)
+            _ = try connection.answers(until: .now + Self.requestSeconds)
+            self.connection = nil
+            return HostLease(
+                info, library, options, connection, generation: generation, holder: holder, isShared: true)
+        } catch {
+            giveBack()
+            throw error
+        }
+    }
+
+    private static let endOfHolding =
+        "UPDATE stratus_host SET holder = NULL, name = '', pid = 0 WHERE id = 1 AND holder = $1::bytea"
 
     private static let lookQuery = """
         SELECT generation, holder, name, pid, (SELECT beat FROM stratus_beats AS b WHERE b.holder = h.holder)
             FROM stratus_host AS h WHERE id = 1
         """
 
-    private static func look(on connection: PostgresConnection) throws -> LeaseLook {
-        try connection.send(text: lookQuery, named: "look at the lease")
-        return try readLook(try connection.answers(until: .now + requestSeconds)[0])
+    /// The rows of tables of layout 2 have no names.
+    private static let hostsQuery = """
+        SELECT h.generation, h.holder, h.name, h.pid, b.holder, b.beat, coalesce(to_jsonb(b) ->> 'name', ''),
+                coalesce((to_jsonb(b) ->> 'pid')::int4, 0)
+            FROM stratus_host AS h LEFT JOIN stratus_beats AS b ON true WHERE h.id = 1
+        """
+
+    /// What the server shows of all hosts but one.
+    private static func look(on connection: PostgresConnection, without own: [UInt8]) throws -> HostsLook {
+        try connection.send(text: hostsQuery, named: "look at the hosts")
+        let rows = try connection.answers(until: .now + requestSeconds)[0]
+        guard rows.rowCount > 0 else { throw incomplete }
+        var look = HostsLook(generation: try rows.integer(0, 0), holder: try rows.bytes(0, 1))
+        for row in 0..<rows.rowCount {
+            guard let holder = try rows.bytes(row, 4), holder != own else { continue }
+            var host = LeaseLook(generation: look.generation, holder: holder)
+            host.beat = try rows.integer(row, 5)
+            host.name = try rows.text(row, holder == look.holder ? 2 : 6)
+            host.processID = try rows.integer(row, holder == look.holder ? 3 : 7)
+            look.hosts.append(host)
+        }
+        if let holder = look.holder, holder != own, !look.hosts.contains(where: { $0.holder == holder }) {
+            var host = LeaseLook(generation: look.generation, holder: holder)
+            host.name = try rows.text(0, 2)
+            host.processID = try rows.integer(0, 3)
+            look.hosts.append(host)
+        }
+        if look.holder == own { look.holder = nil }
+        return look
+    }
+
+    private static var incomplete: StoreError {
+        StoreError(.notAStore, "The tables of the store are not complete. Create them with stratus init --store URL.")
     }
 
     private static func readLook(_ result: QueryResult) throws -> LeaseLook {
-        guard result.rowCount == 1 else {
-            throw StoreError(
-                .notAStore, "The tables of the store are not complete. Create them with stratus init --store URL.")
-        }
+        guard result.rowCount == 1 else { throw incomplete }
         var look = LeaseLook(generation: try result.integer(0, 0), holder: try result.bytes(0, 1))
         look.name = try result.text(0, 2)
         look.processID = try result.integer(0, 3)
@@ -113,29 +182,126 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         return look
     }
 
-    /// Replaces the holder that was looked at. Returns the new generation; nil if the lease has changed meanwhile.
+    /// Adds this host to those that share the store. Returns false if a host has taken it for itself meanwhile.
+    private static func join(
+        _ look: HostsLook, as holder: [UInt8], _ options: PostgresOptions, on connection: PostgresConnection
+    ) throws -> Bool {
+        try commit(on: connection) {
+            try connection.send(text: sharedBeatSQL, named: "join the hosts", row(holder, options, look.generation))
+        }?.last?.commandTag == "INSERT 0 1"
+    }
+
+    /// Makes this host the holder, if nothing has changed since the others were found dead. Returns the new generation.
     private static func replace(
-        _ look: LeaseLook, by holder: [UInt8], _ options: PostgresOptions, on connection: PostgresConnection
+        _ look: HostsLook, by holder: [UInt8], _ options: PostgresOptions, on connection: PostgresConnection
     ) throws -> Int64? {
+        let results = try commit(on: connection) {
+            try sendRemoval(of: look.hosts, on: connection)
+            try connection.send(
+                text: """
+                    WITH taken AS (UPDATE stratus_host SET generation = generation + 1, holder = $1::bytea,
+                            name = $2::text, pid = $3::int4
+                        WHERE id = 1 AND generation = $4::int8 AND NOT EXISTS
+                            (SELECT 1 FROM stratus_beats AS b WHERE b.holder <> $1::bytea)
+                        RETURNING generation),
+                    first AS (INSERT INTO stratus_beats (holder, beat) SELECT $1::bytea, 0 FROM taken
+                        ON CONFLICT (holder) DO UPDATE SET beat = 0)
+                    SELECT generation FROM taken
+                    """, named: "take the lease", row(holder, options, look.generation))
+        }
+        guard let taken = results?.last, taken.rowCount == 1 else { return nil }
+        return try taken.integer(0, 0)
+    }
+
+    private static func sendRemoval(of hosts: [LeaseLook], on connection: PostgresConnection) throws {
+        for host in hosts {
+            guard let name = host.holder, let beat = host.beat else { continue }
+            var parameters = StatementParameters()
+            parameters.add(name)
+            parameters.add(beat)
+            try connection.send(
+                text: "DELETE FROM stratus_beats WHERE holder = $1::bytea AND beat = $2::int8",
+                named: "remove a dead host", parameters)
+        }
+    }
+
+    /// The hosts that were not found dead.
+    private static func living(
+        _ look: HostsLook, _ views: inout [[UInt8]: LeaseView], began: Double
+    ) -> [LeaseLook] {
+        let ended = now
+        return look.hosts.filter {
+            views[$0.holder ?? [], default: LeaseView()].note($0, began: began, ended: ended) == .held
+        }
+    }
+
+    /// Runs `body` while this host, which shares the store, is its only one and no other can join. Hosts that are
+    /// found dead do not count: they stop by themselves if they find what `body` has changed.
+    ///
+    /// Throws `.held`, which names a host that is there.
+    func withoutOthers<Result>(_ body: () throws -> Result) throws -> Result {
+        guard isShared else { return try body() }
+        let end = MonotonicTime.now + options.leaseWaitSeconds
+        let connection = try PostgresConnection.openWaiting(
+            info, as: .plain, until: .now + options.openingSeconds, library: library)
+        defer { connection.close() }
+        var views: [[UInt8]: LeaseView] = [:]
+        while true {
+            let began = Self.now
+            let look = try Self.look(on: connection, without: holder)
+            let alive = Self.living(look, &views, began: began)
+            if alive.isEmpty, try exclude(look.hosts, on: connection) { break }
+            guard end > .now else { throw Self.held(by: alive.first ?? LeaseLook(look)) }
+            MonotonicTime.pause(seconds: Self.lookSeconds)
+        }
+        defer { includeOthers(on: connection) }
+        return try body()
+    }
+
+    /// Without an answer other hosts wait until this one has closed the store.
+    private func includeOthers(on connection: PostgresConnection) {
+        var parameters = StatementParameters()
+        parameters.add(holder)
+        do {
+            try connection.send(text: Self.endOfHolding, named: "let hosts join", parameters)
+            _ = try connection.answers(until: .now + Self.requestSeconds)
+        } catch {
+            options.onEvent(
+                StoreError(
+                    .unavailable, "No host can join until this one has closed the store: the server did not answer.",
+                    cause: "\(error)"))
+        }
+    }
+
+    private func exclude(_ dead: [LeaseLook], on connection: PostgresConnection) throws -> Bool {
+        try Self.commit(on: connection) {
+            try Self.sendRemoval(of: dead, on: connection)
+            try connection.send(
+                text: """
+                    UPDATE stratus_host SET holder = $1::bytea, name = $2::text, pid = $3::int4
+                        WHERE id = 1 AND generation = $4::int8 AND (holder IS NULL OR holder = $1::bytea)
+                            AND NOT EXISTS (SELECT 1 FROM stratus_beats AS b WHERE b.holder <> $1::bytea)
+                    """, named: "exclude hosts", Self.row(holder, options, generation))
+        }?.last?.commandTag == "UPDATE 1"
+    }
+
+    private static func row(
+        _ holder: [UInt8], _ options: PostgresOptions, _ generation: Int64
+    ) -> StatementParameters {
         var parameters = StatementParameters()
         parameters.add(holder)
         parameters.add(options.hostName)
         parameters.add(getpid())
-        parameters.add(look.generation)
-        parameters.add(look.beat ?? -1)
+        parameters.add(generation)
+        return parameters
+    }
+
+    /// Runs statements as one serialisable transaction. Returns their results; nil if it was not committed.
+    private static func commit(
+        on connection: PostgresConnection, _ send: () throws -> Void
+    ) throws -> [QueryResult]? {
         try connection.send(text: "BEGIN ISOLATION LEVEL SERIALIZABLE", named: "begin")
-        try connection.send(
-            text: """
-                WITH taken AS (UPDATE stratus_host SET generation = generation + 1, holder = $1::bytea,
-                        name = $2::text, pid = $3::int4
-                    WHERE id = 1 AND generation = $4::int8 AND NOT EXISTS
-                        (SELECT 1 FROM stratus_beats AS b WHERE b.holder = stratus_host.holder AND beat <> $5::int8)
-                    RETURNING generation),
-                removed AS (DELETE FROM stratus_beats WHERE holder <> $1::bytea AND EXISTS (SELECT 1 FROM taken)),
-                first AS (INSERT INTO stratus_beats (holder, beat) SELECT $1::bytea, 0 FROM taken
-                    ON CONFLICT (holder) DO UPDATE SET beat = 0)
-                SELECT generation FROM taken
-                """, named: "take the lease", parameters)
+        try send()
         try connection.send(text: "COMMIT", named: "commit")
         try connection.sync()
         let outcomes = try connection.flush(.until(.now + requestSeconds))
@@ -150,8 +316,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             case .skipped: break
             }
         }
-        guard results[2].commandTag == "COMMIT", results[1].rowCount == 1 else { return nil }
-        return try results[1].integer(0, 0)
+        guard results.popLast()?.commandTag == "COMMIT" else { return nil }
+        return Array(results.dropFirst())
     }
 
     /// Ends all sessions that may still write for another host, and returns when there are none.
@@ -269,6 +435,17 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     private static let beatSQL = "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea"
 
+    /// The row of a host that was paused for very long may be gone.
+    private static let sharedBeatSQL = """
+        INSERT INTO stratus_beats (holder, beat, name, pid)
+            SELECT $1::bytea, 0, $2::text, $3::int4 FROM stratus_host
+                WHERE id = 1 AND generation = $4::int8 AND (holder IS NULL OR holder = $1::bytea)
+            ON CONFLICT (holder) DO UPDATE SET beat = stratus_beats.beat + 1, at = clock_timestamp()
+        """
+
+    private static let removalOfDeadSQL =
+        "DELETE FROM stratus_beats WHERE at < clock_timestamp() - interval '1 hour'"
+
     private func beat(_ upkeep: (PostgresConnection) throws -> Bool) {
         let upkeepSeconds = options.testHooks.upkeepSeconds ?? Self.upkeepSeconds
         var nextUpkeep = MonotonicTime.now + upkeepSeconds
@@ -277,9 +454,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             let began = Self.now
             do {
                 let connection = try usableConnection()
-                var parameters = StatementParameters()
-                parameters.add(holder)
-                try connection.send(text: Self.beatSQL, named: "beat", parameters)
+                try sendBeat(on: connection)
                 try connection.sync()
                 try connection.send(text: Self.lookQuery, named: "look at the lease")
                 let look = try Self.readLook(try connection.answers(until: .now + Self.requestSeconds)[1])
@@ -287,11 +462,25 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 if look.generation != generation { noteLoss(to: look) }
                 if nextUpkeep <= .now {
                     nextUpkeep = .now + upkeepSeconds
+                    _ = try connection.run(
+                        [SetUp.Query(name: "remove dead hosts", sql: Self.removalOfDeadSQL)],
+                        until: .now + Self.requestSeconds)
                     if try upkeep(connection) { nextUpkeep = .now }
                 }
             } catch {
                 // The next beat tries again. Whether writing may go on follows from the time.
             }
+        }
+    }
+
+    private func sendBeat(on connection: PostgresConnection) throws {
+        if isShared {
+            try connection.send(
+                text: Self.sharedBeatSQL, named: "beat", Self.row(holder, options, generation))
+        } else {
+            var parameters = StatementParameters()
+            parameters.add(holder)
+            try connection.send(text: Self.beatSQL, named: "beat", parameters)
         }
     }
 
@@ -336,8 +525,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             var parameters = StatementParameters()
             parameters.add(holder)
             try connection.send(
-                text: "UPDATE stratus_host SET holder = NULL, name = '', pid = 0 WHERE id = 1 AND holder = $1::bytea",
-                named: "give the lease back", parameters)
+                text: Self.endOfHolding, named: "give the lease back", parameters)
             try connection.send(
                 text: "DELETE FROM stratus_beats WHERE holder = $1::bytea", named: "give the lease back", parameters)
             _ = try connection.answers(until: .now + Self.requestSeconds)

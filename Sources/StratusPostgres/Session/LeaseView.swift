@@ -9,13 +9,29 @@
 struct LeaseLook: Hashable, Sendable {
     /// Raised by each host that takes the lease.
     var generation: Int64
-    /// Nil if the last host has given the lease back.
+    /// Nil while no host has the store for itself.
     var holder: [UInt8]?
     /// What the holder says of itself.
     var name = ""
     var processID: Int32 = 0
     /// Raised by the holder each second.
     var beat: Int64?
+}
+
+/// What the server shows of all hosts but the one that looks.
+struct HostsLook {
+    var generation: Int64
+    /// The host that has the store for itself; nil while hosts share it.
+    var holder: [UInt8]?
+    var hosts: [LeaseLook] = []
+
+    var isShared: Bool { holder == nil }
+}
+
+extension LeaseLook {
+    init(_ look: HostsLook) {
+        self.init(generation: look.generation, holder: look.holder)
+    }
 }
 
 /// The lease of another host, as a host that wants it sees it.
@@ -72,18 +88,20 @@ struct LeaseHealth {
 
     private let generation: Int64
     private let holder: [UInt8]
+    private let isShared: Bool
     private var lastBeat: Double
     private var successor: LeaseLook?
 
-    init(generation: Int64, holder: [UInt8], takenAt time: Double) {
+    init(generation: Int64, holder: [UInt8], isShared: Bool, takenAt time: Double) {
         self.generation = generation
         self.holder = holder
+        self.isShared = isShared
         lastBeat = time
     }
 
     /// Notes what the server showed after a beat that began at a time.
     mutating func note(_ look: LeaseLook, beatBegan time: Double) {
-        if look.generation == generation, look.holder == holder {
+        if look.generation == generation, look.holder == holder || (isShared && look.holder == nil) {
             lastBeat = max(lastBeat, time)
         } else {
             noteLoss(to: look)

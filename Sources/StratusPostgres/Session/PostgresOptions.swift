@@ -4,8 +4,10 @@ package import StratusStore
 
 /// What a program does with a store on a server.
 package enum StoreUse: Hashable, Sendable {
-    /// Reads and writes, as the one host of the store.
+    /// Reads and writes, as one of any number of hosts.
     case hosting
+    /// Reads and writes while no host does: for work that changes what hosts take for settled.
+    case alone
     /// Reads only, beside a host. It takes no lease and creates nothing.
     case reading
 }
@@ -31,10 +33,13 @@ package struct PostgresOptions: Sendable {
     /// Whether tables are created where there are none. A host whose role may not create them needs `stratus init`.
     /// Tables of an older layout are changed in any case.
     package var createsTables = true
-    /// How long a host waits for another one that holds the lease to end or to be found dead.
+    /// How long opening waits for others that exclude it to end or to be found dead.
     package var leaseWaitSeconds = 10.0
     /// What a host that is refused shows of this one, beside the process: the machine's name.
     package var hostName = ""
+    /// Ranges whose changes other processes on the store are woken for, if they watch them. Without any there is no
+    /// connection for that, and nothing is heard of other processes.
+    package var announcedRanges: [KeyRange] = []
     /// How long opening tries to reach the server.
     package var openingSeconds = 30.0
     /// How long a commit waits for its answer before another connection is asked what became of it.

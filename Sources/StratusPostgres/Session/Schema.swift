@@ -13,7 +13,7 @@ internal import StratusStore
 /// The tables that a store needs, as SQL.
 enum Schema {
     /// The layout of the tables. The layout of entries has its own number, in an entry.
-    static let version: Int32 = 2
+    static let version: Int32 = 3
 
     static let tableNames = [
         "stratus_entries", "stratus_receipts", "stratus_host", "stratus_beats", "stratus_contents",
@@ -42,7 +42,10 @@ enum Schema {
         """,
         // For upkeep, which removes old receipts.
         "CREATE INDEX ON stratus_receipts (at)",
-        "CREATE TABLE stratus_beats (holder bytea PRIMARY KEY, beat bigint NOT NULL) WITH (fillfactor = 50)",
+        """
+        CREATE TABLE stratus_beats (holder bytea PRIMARY KEY, beat bigint NOT NULL, name text NOT NULL DEFAULT '',
+            pid integer NOT NULL DEFAULT 0, at timestamptz NOT NULL DEFAULT clock_timestamp()) WITH (fillfactor = 50)
+        """,
     ]
 
     /// How PostgreSQL stores the rows.
@@ -59,12 +62,22 @@ enum Schema {
             generation bigint NOT NULL, holder bytea, name text NOT NULL DEFAULT '', pid integer NOT NULL DEFAULT 0)
         """
 
-    /// What changes tables of layout 1 into those of layout 2. The entries stay as they are.
-    private static let upgrades = [
-        "ALTER TABLE stratus_entries ALTER COLUMN v DROP NOT NULL",
-        "ALTER TABLE stratus_entries SET (fillfactor = 75)",
-        "UPDATE stratus_host SET schema_version = \(version) WHERE id = 1",
-    ]
+    /// What changes tables of an older layout into those of this one. The entries stay as they are.
+    private static func upgrades(from found: Int32) -> [String] {
+        let second = [
+            "ALTER TABLE stratus_entries ALTER COLUMN v DROP NOT NULL",
+            "ALTER TABLE stratus_entries SET (fillfactor = 75)",
+        ]
+        let third = [
+            """
+            ALTER TABLE stratus_beats ADD COLUMN name text NOT NULL DEFAULT '',
+                ADD COLUMN pid integer NOT NULL DEFAULT 0,
+                ADD COLUMN at timestamptz NOT NULL DEFAULT clock_timestamp()
+            """
+        ]
+        return (found < 2 ? second : []) + third
+            + ["UPDATE stratus_host SET schema_version = \(version) WHERE id = 1"]
+    }
 
     static let firstHostRow =
         "INSERT INTO stratus_host (id, schema_version, generation) VALUES (1, \(version), 0)"
@@ -118,8 +131,9 @@ enum Schema {
             let tables = tables(isPostgreSQL: connection.isPostgreSQL)
             let steps = (tables + [firstHostRow]).map { SetUp.Query(name: "create the tables", sql: $0) }
             _ = try connection.run(steps, until: deadline)
-        } else if try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self) < version {
-            try upgrade(on: connection, until: deadline)
+        } else {
+            let found = try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self)
+            if found < version { try upgrade(on: connection, from: found, until: deadline) }
         }
         if let role {
             var parameters = StatementParameters()
@@ -136,9 +150,11 @@ enum Schema {
 
     /// Changes the tables within a transaction. It waits until no other transaction reads them, and those that come
     /// later wait for it; after `lock_timeout` it fails.
-    private static func upgrade(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
+    private static func upgrade(
+        on connection: PostgresConnection, from found: Int32, until deadline: MonotonicTime
+    ) throws {
         do {
-            let steps = upgrades.map { SetUp.Query(name: "change the tables", sql: $0) }
+            let steps = upgrades(from: found).map { SetUp.Query(name: "change the tables", sql: $0) }
             _ = try connection.run(steps, until: deadline)
         } catch let error as ServerError where error.state == SQLState("55P03") {
             throw StoreError(

@@ -23,10 +23,13 @@ package final class RecordEngine: Sendable {
     /// The zones whose indexes are incomplete: those with a rebuild entry in the newest published version. Not used
     /// where other processes write: there a request reads the entry.
     let rebuilding: Locked<Set<CacheZone>>
+    /// Which background work this process does, where several processes write the store.
+    let workLeases: WorkLeases
 
     /// Opens the record layer of a store. An empty store gets its first entries.
     ///
-    /// The caller draws `incarnation`. Only an empty store uses it.
+    /// The caller draws `incarnation`, another one for each opening: an empty store gets it, and where several
+    /// processes write it names this one.
     ///
     /// Throws `StoreError` with `newerFormat` when a newer version of this software wrote the store, with
     /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
@@ -34,6 +37,7 @@ package final class RecordEngine: Sendable {
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
+        workLeases = WorkLeases(host: incarnation, options)
         ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount, role: store.cacheRole)
         directoryCache = PublishedCache(maximumCount: 40_000, role: store.cacheRole)
         let (opened, rebuilding) = try Self.explainingErrors {
@@ -71,8 +75,29 @@ package final class RecordEngine: Sendable {
         in database: DatabaseID? = nil, _ body: (RecordTransaction) throws -> Result
     ) throws -> Result {
         // The others have no conflicts, and need not build the name.
-        let lane = store.isShared ? database.map { StoreLane(name: GlobalKeys.database($0)) } : nil
-        return try Self.explainingErrors {
+        guard store.isShared else { return try transact(lane: nil, body) }
+        let lane = database.map { StoreLane(name: GlobalKeys.database($0)) }
+        guard let round = WorkRound.current(of: self) else { return try transact(lane: lane, body) }
+        try round.prepare()
+        do {
+            let result = try transact(lane: lane) { transaction in
+                round.begin(in: transaction)
+                let result = try body(transaction)
+                try transaction.writing { try round.claim(in: $0) }
+                return result
+            }
+            round.didCommit()
+            return result
+        } catch {
+            round.didFail()
+            throw error
+        }
+    }
+
+    private func transact<Result>(
+        lane: StoreLane?, _ body: (RecordTransaction) throws -> Result
+    ) throws -> Result {
+        try Self.explainingErrors {
             try store.transact(lane: lane) { writer in
                 try body(RecordTransaction(writer, engine: self))
             }
@@ -165,6 +190,34 @@ package enum StoreFormat {
         }
         return entry.incarnation
     }
+}
+
+/// The format of an open store that other processes may write, for the check of every transaction: a newer program may
+/// have changed the store, and an operator may have emptied it or restored a backup.
+package final class OpenedFormat: Sendable {
+    /// Nil until the entry was read.
+    private let incarnation = Locked<UUID?>(nil)
+
+    package init() {}
+
+    /// Checks the entry with the store's version. It is nil in an empty store.
+    ///
+    /// Throws `newerFormat` if newer software has written it, and `unavailable` if it is another store's than the one
+    /// that was opened.
+    package func verify(_ value: [UInt8]?) throws {
+        guard let value else { return }
+        let entry = try FormatEntry(decoding: value.span)
+        let opened = incarnation.withLock { incarnation in
+            if incarnation == nil { incarnation = entry.incarnation }
+            return incarnation
+        }
+        guard opened == entry.incarnation else {
+            throw StoreError(.unavailable, "The store was emptied or replaced while it was open: open it again.")
+        }
+    }
+
+    /// Lets the store become another one: this process has emptied it.
+    package func forget() { incarnation.withLock { $0 = nil } }
 }
 
 extension StoreReader {

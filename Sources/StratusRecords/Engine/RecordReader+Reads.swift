@@ -30,6 +30,9 @@ extension RecordReader {
         return GuessedZone(reads: reads, identity: listing.entry.identity)
     }
 
+    /// Announces the entry of background work, which its transactions read at their end.
+    func willRead(_ work: BackgroundWork) { store.prefetch([GlobalKeys.work(work)]) }
+
     /// Announces the beginning of a range.
     func willRead(_ range: KeyRange, limit: Int) { store.prefetch(range, .forward, limit: limit) }
 

@@ -35,6 +35,9 @@ package final class RecordTransaction: RecordReader {
         super.init(store: writer, transaction: writer, engine: engine)
     }
 
+    /// Passes the store's transaction to what belongs to the engine itself.
+    func writing<Result>(_ body: (any StoreTransaction) throws -> Result) rethrows -> Result { try body(writer) }
+
     // MARK: Records
 
     /// Plans a request without writing anything.

@@ -39,15 +39,15 @@ enum StoreServer {
     private static let leaseWaitSeconds = 10.0
     private static let openingSeconds = 5.0
 
-    /// Opens the store at a URL as a verb needs it. A verb that reads takes no lease; one that writes does, and fails
-    /// if a living host has it.
+    /// Opens the store at a URL as a verb needs it. A verb that reads takes no lease. One that writes as a client does
+    /// shares the store with hosts; any other one that writes has it for itself, and fails while a host is there.
     ///
-    /// Throws `notAStore` if there is none and `opening` creates none, `held` with the name of the host that has the
-    /// lease, and the server's errors.
+    /// Throws `notAStore` if there is none and `opening` creates none, `held` with the name of a host that is there,
+    /// and the server's errors.
     static func open(_ url: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         if !opening.isReading, opening.wantsFace || opening.mayCreate { return try openHost(url, opening) }
         let (store, notices) = try open(
-            url, opening.isReading ? .reading : .hosting, createsTables: opening.mayCreate)
+            url, opening.isReading ? .reading : .alone, createsTables: opening.mayCreate)
         do {
             if opening.isReading { try requireStore(store, url) }
             let reading = ReadingStore(store)
@@ -80,6 +80,7 @@ enum StoreServer {
         options.upkeepIntervalSeconds = nil
         options.postgresConnectionCount = connectionCount
         options.leaseWaitSeconds = leaseWaitSeconds
+        options.excludesHosts = [.owningAsClient, .migrating, .creatingForItself].contains(opening)
         options.logger = nil
         let stratus = try Stratus.open(at: url, options: options)
         do {
@@ -122,7 +123,7 @@ enum StoreServer {
 
     /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy.
     static func openTarget(_ url: String) throws -> any OrderedStore {
-        try open(url, .hosting, createsTables: true).store
+        try open(url, .alone, createsTables: true).store
     }
 
     private static func open(

@@ -113,7 +113,8 @@ struct ContentCopyTests {
                     headers.insert(listing.keys.header())
                     return .next
                 }
-                let own = [GlobalKeyspace.receipts, .uploads, .collecting, .operations].map(GlobalKeys.keyspace)
+                let own = [GlobalKeyspace.receipts, .uploads, .collecting, .operations, .work, .hosts, .runs].map(
+                    GlobalKeys.keyspace)
                 try reader.store.forEach(in: .everything) { key, value in
                     let (key, value) = ([UInt8](copying: key), [UInt8](copying: value))
                     guard !headers.contains(key), !own.contains(where: { $0.contains(key) }) else { return }

@@ -16,7 +16,7 @@ private let settings = HistorySettings(fileVariable: "STRATUS_FEED_HISTORY")
 
 private enum Sizes {
     /// The histories of every run of the tests.
-    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 48)
+    static let seeds = 1...(TestStores.chosen?.isOnServer == true ? PostgresTestStore.historyCount : 48)
     static let size = FeedGenerator.Size(actCount: 100)
     /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 25
@@ -50,6 +50,19 @@ struct FeedHistoryTests {
             let history = FeedGenerator.history(seed: 1, Sizes.size)
             let report = try await trial.report(of: history.steps, seed: 1)
             if let report { Issue.record("\(report)") }
+        }
+    }
+
+    @Test(
+        "readers who use two or four hosts of one store get what they may see, and nothing else",
+        arguments: [UInt64](1...6))
+    func onManyHosts(seed: UInt64) async throws {
+        try await TestStores.$hostCount.withValue(seed.isMultiple(of: 2) ? 2 : 4) {
+            try await TestStores.$chosen.withValue(.hosts) {
+                let history = FeedGenerator.history(seed: seed, Sizes.size)
+                let report = try await trial.report(of: history.steps, seed: seed)
+                if let report { Issue.record("\(report)") }
+            }
         }
     }
 

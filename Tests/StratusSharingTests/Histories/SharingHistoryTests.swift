@@ -16,7 +16,7 @@ private let settings = HistorySettings(fileVariable: "STRATUS_SHARING_HISTORY")
 
 private enum Sizes {
     /// The histories of every run of the tests.
-    static let seeds = 1...(TestStores.chosen == .postgres ? PostgresTestStore.historyCount : 80)
+    static let seeds = 1...(TestStores.chosen?.isOnServer == true ? PostgresTestStore.historyCount : 80)
     static let stepCount = 40
     /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 20
@@ -48,6 +48,19 @@ struct SharingHistoryTests {
             let history = SharingGenerator.history(seed: 1, stepCount: Sizes.stepCount)
             let report = try await trial.report(of: history.steps, seed: 1)
             if let report { Issue.record("\(report)") }
+        }
+    }
+
+    @Test(
+        "people who use two or four hosts of one store see after every step what the oracle says",
+        arguments: [UInt64](1...6))
+    func onManyHosts(seed: UInt64) async throws {
+        try await TestStores.$hostCount.withValue(seed.isMultiple(of: 2) ? 2 : 4) {
+            try await TestStores.$chosen.withValue(.hosts) {
+                let history = SharingGenerator.history(seed: seed, stepCount: Sizes.stepCount)
+                let report = try await trial.report(of: history.steps, seed: seed)
+                if let report { Issue.record("\(report)") }
+            }
         }
     }
 

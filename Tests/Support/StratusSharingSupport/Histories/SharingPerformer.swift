@@ -145,7 +145,7 @@ extension Town {
     package func close() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                self.store.close()
+                for host in self.hosts { host.close() }
                 continuation.resume()
             }
         }

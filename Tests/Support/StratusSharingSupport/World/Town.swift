@@ -58,6 +58,8 @@ package final class Town: Sendable {
     package static let containerName = "iCloud.com.example.town"
 
     package let store: Stratus
+    /// All hosts of the store. People use them in turn.
+    package let hosts: [Stratus]
     /// In the order of their naming.
     package let people: [Person]
     /// Where the store is, on a server.
@@ -80,30 +82,38 @@ package final class Town: Sendable {
         change(&options)
         let place = try directory == nil && TestStores.chosen == .postgres ? PostgresTestStore(reusesTables: true) : nil
         self.place = place
-        let store: Stratus =
-            if let directory {
-                try Stratus.open(at: directory, options: options)
-            } else if let place {
-                try Stratus.open(at: place.url, options: options)
-            } else {
-                try Stratus.inMemory(options: options)
+        if directory == nil, let stores = try TestStores.makeShared() {
+            hosts = try stores.enumerated().map { index, store in
+                // Hosts that draw the same numbers would take each other's.
+                var options = options
+                if index > 0 { options.identifiers = .seeded(UInt64(1_000 + index)) }
+                return try Stratus(on: store, options: options)
             }
+        } else if let directory {
+            hosts = [try Stratus.open(at: directory, options: options)]
+        } else if let place {
+            hosts = [try Stratus.open(at: place.url, options: options)]
+        } else {
+            hosts = [try Stratus.inMemory(options: options)]
+        }
+        let (store, hosts) = (hosts[0], hosts)
         self.store = store
-        people = try names.map { name in
+        people = try names.enumerated().map { index, name in
             let account = try store.createAccount(
                 Stratus.NewAccount(emails: ["\(name)@example.com"], name: Self.fullName(name)), externalID: name)
             return Person(
-                name: name, account: account, container: store.container(Self.containerName, signedInAs: account))
+                name: name, account: account,
+                container: hosts[index % hosts.count].container(Self.containerName, signedInAs: account))
         }
     }
 
     deinit {
-        guard let place else { return }
-        let store = store
+        guard place != nil || hosts.count > 1 else { return }
+        let (hosts, place) = (hosts, place)
         // Closing waits, and the schema is removed after it.
         Thread.detachNewThread {
-            store.close()
-            place.remove()
+            for host in hosts { host.close() }
+            place?.remove()
         }
     }
 

@@ -11,7 +11,9 @@ package import StratusStore
 package struct NamedEntries: Equatable, Sendable {
     package let entries: [[UInt8]: [UInt8]]
 
-    private static let leftOut: [GlobalKeyspace] = [.receipts, .uploads, .collecting, .operations]
+    private static let leftOut: [GlobalKeyspace] = [
+        .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs,
+    ]
     /// Keyspaces whose keys begin with the numbers of a database and a zone.
     private static let zoneLists: [GlobalKeyspace] = [.purges, .releases, .rebuilds, .indexBuilds]
 

@@ -103,6 +103,9 @@ package enum KeyGenerator {
                 ContentKeyParts(
                     owner: UserName(a), digest: random.bytes(count: random.below(33)), upload: random.uuid()))
         case .operations: return GlobalKeys.operation(a, number)
+        case .work: return GlobalKeys.work(BackgroundWork.allCases[random.below(BackgroundWork.allCases.count)])
+        case .hosts: return GlobalKeys.host(random.uuid())
+        case .runs: return GlobalKeys.run(of: a)
         }
     }
 }

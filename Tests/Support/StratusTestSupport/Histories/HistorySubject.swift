@@ -91,8 +91,8 @@ extension HistorySubject {
             case nil: [inMemory, onLevelDB]
             case .memory: [inMemory]
             case .leveldb: [onLevelDB]
-            case .wire: [overWire]
-            case .postgres: [onPostgres]
+            case .wire, .hosts: [overWire]
+            case .postgres, .postgresHosts: [onPostgres]
             }
         return kinds.map { $0[round % $0.count] }
     }
@@ -105,8 +105,8 @@ extension TestStores {
         case nil: try own()
         case .memory: MemoryHistoryPlace()
         case .leveldb: try LevelDBHistoryPlace()
-        case .wire: TripHistoryPlace()
-        case .postgres: try PostgresHistoryPlace()
+        case .wire, .hosts: TripHistoryPlace()
+        case .postgres, .postgresHosts: try PostgresHistoryPlace()
         }
     }
 }

@@ -3,7 +3,7 @@
 package import StratusPostgres
 internal import Foundation
 internal import StratusRecords
-internal import StratusStore
+package import StratusStore
 
 /// A place on the test server. Its contents outlive the stores that are opened on it, and are removed with it.
 package final class PostgresTestStore: Sendable {
@@ -34,10 +34,12 @@ package final class PostgresTestStore: Sendable {
     /// Schemas with empty tables: creating and dropping them takes the server longer than most tests.
     private static let emptySchemas = Locked<[String]>([])
 
-    /// A place that is empty. Its stores have few connections, because tests run side by side. With `reusesTables` the
-    /// tables may be there already, and the test must not change them except by its stores.
+    /// A place that is empty. Its stores have few connections, because tests run side by side. Changes of the announced
+    /// ranges wake watchers at its other stores. With `reusesTables` the tables may be there already, and the test must
+    /// not change them except by its stores.
     package init(
-        reusesTables: Bool = false, configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in }
+        reusesTables: Bool = false, announcing ranges: [KeyRange] = [],
+        configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in }
     ) throws {
         guard let address = Self.serverAddress else {
             throw TestTimeout(description: "no server: enable the test by PostgresTestStore.isServerThere")
@@ -45,7 +47,10 @@ package final class PostgresTestStore: Sendable {
         let empty = reusesTables ? Self.emptySchemas.withLock { $0.popLast() } : nil
         url = empty ?? "\(address)?stratus_schema=t_\(UInt64.random(in: 0 ... .max))"
         self.reusesTables = reusesTables
-        self.configure = configure
+        self.configure = { options in
+            options.announcedRanges = ranges
+            configure(&options)
+        }
     }
 
     deinit {
@@ -59,6 +64,14 @@ package final class PostgresTestStore: Sendable {
     ) throws -> PostgresStore {
         let check = checksFormat ? FormatCheck(key: StoreFormat.key, verify: StoreFormat.verify) : nil
         return try PostgresStore.open(url: url, options: options(more), check: check).store
+    }
+
+    /// Opens the store of the place for one host.
+    package func openAlone(waiting seconds: Double) throws -> PostgresStore {
+        try open { options in
+            options.use = .alone
+            options.leaseWaitSeconds = seconds
+        }
     }
 
     /// The options of its stores.

@@ -1,0 +1,324 @@
+// Which process does background work, where several processes may write the store.
+//
+// How it works: an entry for each kind of work names the process that does it, and has a generation, which each process
+// raises that takes the work. Every transaction of the work reads that entry. A process that works raises a number of
+// its own regularly, its beat. One that finds another's beat standing still, by its own monotonic clock, may take what
+// that one had.
+//
+// Invariants:
+//   1. A transaction of a round commits only under the generation with which the round began, or took the work. So a
+//      process that was paused and overtaken commits nothing, whatever became of the work meanwhile.
+//   2. A process has beaten before it takes work.
+//   3. The entry of the work is announced at the beginning of a transaction and read at its end: it costs no trip.
+//   4. Where only this process writes, there are no such entries.
+// What a process remembers here only says what to try: the entries decide.
+
+import FoundationEssentials
+package import StratusLayout
+import StratusStore
+
+/// The background work of this process among those that write the store.
+final class WorkLeases: Sendable {
+    private struct State {
+        /// The generations with which this process has taken work.
+        var held: [BackgroundWork: UInt64] = [:]
+        var roundCounts: [BackgroundWork: Int] = [:]
+        var beat: UInt64 = 0
+        /// When the next beat is due; nil before the first one.
+        var nextBeat: MonotonicTime?
+        var others: [UUID: Seen] = [:]
+    }
+
+    /// A beat of another process, and since when it is known.
+    private struct Seen {
+        var beat: UInt64
+        var since: MonotonicTime
+    }
+
+    /// A process beats so often before others may take its work.
+    private static let beatCount = 3.0
+    /// How many times as long an entry stays whose process is gone. One that was only paused writes it again.
+    private static let keptCount = 6.0
+
+    let host: UUID
+    private let seconds: Double
+    private let now: @Sendable () -> MonotonicTime
+    private let state = Locked(State())
+
+    init(host: UUID, _ options: RecordEngineOptions) {
+        self.host = host
+        seconds = options.limits.workLeaseSeconds
+        now = options.monotonicNow
+    }
+
+    // MARK: Beats
+
+    /// Raises this process's beat, and looks at those of the others.
+    func beat(in store: any OrderedStore) throws {
+        let found = try store.read { reader in
+            try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
+                (try GlobalKeys.readHostKey(key), try HostEntry(decoding: value).beat)
+            }
+        }
+        let (mine, gone) = state.withLock { state in note(found, &state) }
+        let host = host
+        try store.transact { writer in
+            try writer.set(GlobalKeys.host(host), to: HostEntry(beat: mine).encoded())
+            for (other, beat) in gone {
+                let entry = try writer.withValue(forKey: GlobalKeys.host(other)) { try HostEntry(decoding: $0) }
+                if entry?.beat == beat { try writer.delete(GlobalKeys.host(other)) }
+            }
+        }
+        let next = now() + seconds / Self.beatCount
+        state.withLock { $0.nextBeat = next }
+    }
+
+    /// Notes the beats that were found. Returns this process's next one, and entries to remove.
+    private func note(_ found: [(UUID, UInt64)], _ state: inout State) -> (mine: UInt64, gone: [(UUID, UInt64)]) {
+        let now = now()
+        var (others, gone): ([UUID: Seen], [(UUID, UInt64)]) = ([:], [])
+        for (other, beat) in found where other != host {
+            let known = state.others[other].flatMap { $0.beat == beat ? $0 : nil }
+            let seen = known ?? Seen(beat: beat, since: now)
+            others[other] = seen
+            if seen.since + Self.keptCount * seconds <= now { gone.append((other, beat)) }
+        }
+        state.others = others
+        state.beat += 1
+        return (state.beat, gone)
+    }
+
+    /// Whether other processes were there at the last look.
+    var hasCompany: Bool { state.withLock { !$0.others.isEmpty } }
+
+    /// Whether this process has never given a sign of life.
+    var isBeatless: Bool { state.withLock { $0.nextBeat == nil } }
+
+    var isBeatDue: Bool { state.withLock { $0.nextBeat.map { $0 <= now() } ?? true } }
+
+    /// Whether a process has given no sign of life for so long that its work may be taken.
+    func isGone(_ other: UUID, in writer: any StoreTransaction) throws -> Bool {
+        let found = try writer.withValue(forKey: GlobalKeys.host(other)) { try HostEntry(decoding: $0) }
+        guard let found else { return true }
+        return state.withLock { state in
+            guard let seen = state.others[other], seen.beat == found.beat else { return false }
+            return seen.since + seconds <= now()
+        }
+    }
+
+    /// Takes what an entry gives to one process, unless another one that is alive has it. Returns the generation under
+    /// which this process has it now; nil if it has not.
+    func take(
+        _ key: [UInt8], _ found: WorkEntry?, takingOver: Bool = false, in writer: any StoreTransaction
+    ) throws -> UInt64? {
+        if let found, found.holder == host { return found.generation }
+        if let holder = found?.holder, !takingOver, try !isGone(holder, in: writer) { return nil }
+        let next = (found?.generation ?? 0) &+ 1
+        try writer.set(key, to: WorkEntry(holder: host, generation: next).encoded())
+        return next
+    }
+
+    // MARK: Rounds
+
+    /// Begins a round. Returns the generation with which this process has the work; nil if it has not taken it.
+    func begin(_ work: BackgroundWork) -> UInt64? {
+        state.withLock { state in
+            state.roundCounts[work, default: 0] += 1
+            return state.held[work]
+        }
+    }
+
+    func end(_ work: BackgroundWork) { state.withLock { $0.roundCounts[work, default: 1] -= 1 } }
+
+    func noteTaken(_ work: BackgroundWork, _ generation: UInt64) { state.withLock { $0.held[work] = generation } }
+
+    func noteLost(_ work: BackgroundWork, _ generation: UInt64) {
+        state.withLock { if $0.held[work] == generation { $0.held[work] = nil } }
+    }
+
+    /// Gives work back that no round of this process is doing. A store that fails keeps it with this process.
+    func giveBack(_ works: [BackgroundWork], in store: any OrderedStore, leaving: Bool) throws {
+        let held = state.withLock { state in
+            works.filter { state.held[$0] != nil && state.roundCounts[$0, default: 0] == 0 }
+                .map { ($0, exchange(&state.held[$0], with: nil)) }
+        }
+        guard !held.isEmpty || leaving else { return }
+        let host = host
+        do {
+            try store.transact { writer in
+                for (work, generation) in held {
+                    let found = try writer.withValue(forKey: GlobalKeys.work(work)) { try WorkEntry(decoding: $0) }
+                    guard var entry = found, entry.holder == host, entry.generation == generation else { continue }
+                    entry.holder = nil
+                    try writer.set(GlobalKeys.work(work), to: entry.encoded())
+                }
+                if leaving { try writer.delete(GlobalKeys.host(host)) }
+            }
+        } catch {
+            state.withLock { state in
+                for (work, generation) in held where state.held[work] == nil { state.held[work] = generation }
+            }
+            throw error
+        }
+    }
+}
+
+/// A round of background work by this process, on one thread.
+final class WorkRound: @unchecked Sendable {  // because one thread at a time uses it: the one that runs the round
+    /// The round that the thread works for. Transactions of its engine are the work's.
+    @TaskLocal private static var current: WorkRound?
+
+    private let engine: RecordEngine
+    private let work: BackgroundWork
+    /// Whether the round may take the work from a process that is alive.
+    private let takesOver: Bool
+    /// The generation under which its transactions commit; nil until the first one has.
+    private var generation: UInt64?
+    /// What the running transaction commits under.
+    private var claimed: UInt64?
+    /// Whether the running transaction is refused.
+    private var isRefused = false
+    /// Whether another process has the work.
+    private(set) var isLost = false
+
+    private var leases: WorkLeases { engine.workLeases }
+
+    init(_ work: BackgroundWork, of engine: RecordEngine, takesOver: Bool) {
+        self.work = work
+        self.engine = engine
+        self.takesOver = takesOver
+    }
+
+    /// Runs the body of the round.
+    func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let held = leases.begin(work)
+        // One that takes over would only find out that it was overtaken itself.
+        generation = takesOver ? nil : held
+        defer { leases.end(work) }
+        return try Self.$current.withValue(self, operation: body)
+    }
+
+    /// The round that the thread works for on an engine.
+    static func current(of engine: RecordEngine) -> WorkRound? {
+        guard let current, current.engine === engine else { return nil }
+        return current
+    }
+
+    // MARK: One transaction, in the order of calls
+
+    /// Beats, if that is due: others must not take this process for gone.
+    func prepare() throws { if leases.isBeatDue { try leases.beat(in: engine.store) } }
+
+    /// Begins the body, which may run twice.
+    func begin(in transaction: RecordTransaction) {
+        isRefused = false
+        transaction.willRead(work)
+    }
+
+    /// Ends the body: checks that the work is this process's, or takes it.
+    ///
+    /// Throws `held` if another process has it, or has had it since the round began.
+    func claim(in writer: any StoreTransaction) throws {
+        let found = try writer.withValue(forKey: GlobalKeys.work(work)) { try WorkEntry(decoding: $0) }
+        if let generation {
+            guard found == WorkEntry(holder: leases.host, generation: generation) else { throw refusal() }
+            claimed = generation
+        } else {
+            let taken = try leases.take(GlobalKeys.work(work), found, takingOver: takesOver, in: writer)
+            guard let taken else { throw refusal() }
+            claimed = taken
+        }
+    }
+
+    private func refusal() -> StoreError {
+        isRefused = true
+        return StoreError(.held, "Another host does this work now.", ["work": "\(work)"])
+    }
+
+    func didCommit() {
+        generation = claimed
+        if let claimed { leases.noteTaken(work, claimed) }
+    }
+
+    /// A refusal that a conflict has undone does not count: the body ran again.
+    func didFail() {
+        guard isRefused else { return }
+        isLost = true
+        if let generation { leases.noteLost(work, generation) }
+    }
+}
+
+extension RecordEngine {
+    /// Runs a round of background work: every transaction within `body`, on this thread, is a part of it. Returns nil
+    /// if another process does the work, or has taken it over meanwhile; what was committed before stays. Where only
+    /// this process writes, it runs `body` and does nothing else.
+    ///
+    /// A round that takes over takes the work from any process: for a caller that needs it done before it goes on.
+    ///
+    /// Throws what `body` throws.
+    @discardableResult
+    package func working<Result>(
+        on work: BackgroundWork, takingOver: Bool = false, _ body: () throws -> Result
+    ) throws -> Result? {
+        guard store.isShared else { return try body() }
+        let round = WorkRound(work, of: self, takesOver: takingOver)
+        do {
+            return try round.run(body)
+        } catch {
+            // Whatever the floors above have made of the error.
+            if round.isLost { return nil }
+            throw error
+        }
+    }
+
+    /// Gives a sign of life to the other processes that write the store, and looks for theirs, if that is due. Call it
+    /// regularly. Where only this process writes it does nothing.
+    package func beat() throws {
+        guard store.isShared, workLeases.isBeatDue else { return }
+        try workLeases.beat(in: store)
+    }
+
+    /// Whether other processes have the store open, or have died within a minute. It looks for them. What a crash has
+    /// left cannot be told from what they are doing.
+    package func hasCompany() throws -> Bool {
+        guard store.isShared else { return false }
+        try workLeases.beat(in: store)
+        return workLeases.hasCompany
+    }
+
+    /// Whether this process may run a long-lived operation: no other process that is alive runs it. Where only this
+    /// process writes it may.
+    package func takeRun(of id: String) throws -> Bool {
+        guard store.isShared else { return true }
+        if workLeases.isBeatDue { try workLeases.beat(in: store) }
+        let key = GlobalKeys.run(of: id)
+        return try transact { transaction in
+            try transaction.writing { writer in
+                let found = try writer.withValue(forKey: key) { try WorkEntry(decoding: $0) }
+                return try workLeases.take(key, found, in: writer) != nil
+            }
+        }
+    }
+
+    /// Lets other processes run a long-lived operation that this one has run.
+    package func endRun(of id: String) throws {
+        guard store.isShared else { return }
+        let key = GlobalKeys.run(of: id)
+        try transact { transaction in
+            let found = try transaction.store.withValue(forKey: key) { try WorkEntry(decoding: $0) }
+            if found?.holder == workLeases.host { try transaction.delete(key) }
+        }
+    }
+
+    /// Lets other processes do this work, except what a round of this process is doing.
+    package func giveBack(_ works: [BackgroundWork]) throws {
+        guard store.isShared else { return }
+        try workLeases.giveBack(works, in: store, leaving: false)
+    }
+
+    /// Lets other processes know that this one is about to close the store. If that fails, they find out.
+    package func leave() {
+        guard store.isShared, !workLeases.isBeatless else { return }
+        try? workLeases.giveBack(BackgroundWork.allCases, in: store, leaving: true)
+    }
+}
