@@ -66,7 +66,7 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 # How many histories of each kind run on PostgreSQL: make postgres STRATUS_HISTORIES=200
 POSTGRES_HISTORIES = $(if $(filter command environment,$(firstword $(origin STRATUS_HISTORIES))),$(STRATUS_HISTORIES),20)
 # What is about PostgreSQL itself: the store, trips, one history on two engines, two hosts, verbs of the tool.
-POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|AddressTests|ServerVerbTests
+POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|ManyHostTests|ManyWriterTests|AddressTests|ServerVerbTests
 # What holds on every store and runs there too.
 POSTGRES_SUITES ?= ^Stratus(Records|Cloud|Sharing|Feed)Tests[.]
 POSTGRES_RUN = scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 STRATUS_HISTORIES=$(POSTGRES_HISTORIES)
@@ -79,6 +79,10 @@ postgres: bootstrap ## Runs the tests of the store on PostgreSQL with their long
 .PHONY: postgres-suites
 postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, feeds and queries on PostgreSQL
 	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres $(TEST) --filter '$(or $(FILTER),$(POSTGRES_SUITES))'
+
+.PHONY: hosts
+hosts: bootstrap ## Runs the suites of sharing and feeds with people who use STRATUS_HOST_COUNT=2 hosts of a store on PostgreSQL
+	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres-hosts $(TEST) --filter '$(or $(FILTER),^Stratus(Sharing|Feed)Tests[.])'
 
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
@@ -125,7 +129,7 @@ bench: bootstrap ## Measures against SQLite, raw LevelDB and SQL tables and prin
 .PHONY: bench-postgres
 bench-postgres: bootstrap ## The same of the store on PostgreSQL alone (a few minutes)
 	scripts/bootstrap $(PEERS) postgresql
-	STRATUS_BENCHMARKS=1 scripts/bench --only P1,P2,P3,P4,P5,P6 --results Benchmarks/Results/Postgres
+	STRATUS_BENCHMARKS=1 scripts/bench --only P1,P2,P3,P4,P5,P6,P7 --results Benchmarks/Results/Postgres
 
 .PHONY: bench-build
 bench-build: bootstrap ## Compiles the benchmarks without optimisation, to see that they still fit the code

@@ -81,4 +81,42 @@ struct TwoHostTests {
         #expect(try await Self.numbers(in: second) == numbers)
         await second.close()
     }
+
+    @Test("[N-05] deliveries of a host that is paused or killed are made by another one, and the first can go on")
+    func deliveries() async throws {
+        let place = try PostgresTestStore()
+        let container = "iCloud.com.example.counter"
+        let before = try await Self.open(place.url, waiting: 0)
+        let account = try await before.createAccount(.init(), externalID: "counter")
+        let mine = CKRecordZone.ID(zoneName: "Mine")
+        for zone in [mine, CKRecordZone.ID(zoneName: "Numbers")] {
+            let database = before.container(container, signedInAs: account).privateCloudDatabase
+            try await database.save(CKRecordZone(zoneID: zone))
+            try await database.save(CKRecordZoneSubscription(zoneID: zone, subscriptionID: zone.zoneName))
+        }
+        await before.close()
+
+        // As the only host it has the work.
+        let first = try CountingHost("cloud", place.url)
+        let seen = try await TestThreads.offPool { first.waitForNumber(10) }
+        let second = try await Self.open(place.url, waiting: 0)
+        let desk = try await second.device("desk", signedInAs: account)
+        var notifications = try await second.device("pad", signedInAs: account).notifications.makeAsyncIterator()
+        func hearOfMine(_ name: String) async throws {
+            let id = CKRecord.ID(recordName: name, zoneID: mine)
+            try await desk.container(container).privateCloudDatabase.save(
+                CKRecord(recordType: "Note", recordID: id))
+            while let next = await notifications.next(), next.notification.subscriptionID != "Mine" {}
+        }
+        try await hearOfMine("beside")
+        first.send(SIGSTOP)
+        try await hearOfMine("paused")
+        first.send(SIGCONT)
+        _ = try await TestThreads.offPool { first.waitForNumber(seen + 20) }
+        try await hearOfMine("going on")
+        first.send(SIGKILL)
+        _ = try await TestThreads.offPool { first.finish() }
+        try await hearOfMine("killed")
+        await second.close()
+    }
 }

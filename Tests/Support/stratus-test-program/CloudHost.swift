@@ -10,7 +10,7 @@ func saveOnServer(_ url: String) async {
         options.logger = nil
         options.upkeepIntervalSeconds = nil
         let store = try await Stratus.open(at: url, options: options)
-        let account = try await store.createAccount(.init(), externalID: "counter")
+        let account = try await store.account(externalID: "counter", createIfMissing: .init())
         let database = store.container("iCloud.com.example.counter", signedInAs: account).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Numbers"))
         var number = 0
