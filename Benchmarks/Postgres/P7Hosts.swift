@@ -73,7 +73,13 @@ enum HostsWorkload: PostgresWorkload {
     private static func addOwners(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [ServedStore]) throws {
         let owners = try (0..<512).map { try hosts[0].server.guest("host-owner-\($0)").caller }
         _ = try Callers.rate(32, timesEach: owners.count / 32) { number in
-            try hosts[number % hosts.count].server.createZone(ownZone, of: owners[number])
+            let server = hosts[number % hosts.count].server
+            try server.createZone(ownZone, of: owners[number])
+            let saves = (0..<40).map { _ in
+                let item = bench.numbers.next()
+                return ServerSide.save(item.record.name, item.content, in: ownZone)
+            }
+            try server.save(saves, as: owners[number])
         }
         let chosen = stride(from: 0, to: owners.count, by: owners.count / callerCount).map { owners[$0] }
         let before = conflicts(hosts)
@@ -88,10 +94,13 @@ enum HostsWorkload: PostgresWorkload {
     /// From the return of a commit at one host to the call of a watcher at another.
     private static func addWakeUps(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [ServedStore]) throws {
         let woken = DispatchSemaphore(value: 0)
-        let watch = hosts[1].store.watch(PostgresBench.announced) { woken.signal() }
+        let watch = hosts[1].store.watchOthers(PostgresBench.announced) { woken.signal() }
         defer { watch.end() }
-        // The connection that listens calls the watcher once.
-        woken.wait()
+        let key = PostgresBench.announced.lower + [0]
+        // Nothing tells when the connection has begun to listen.
+        repeat {
+            try hosts[0].store.transact { try $0.set(key, to: [1]) }
+        } while woken.wait(timeout: .now() + 1) != .success
         let latencies = Latencies()
         for number in 0..<(run.scale.isQuick ? 20 : 100) {
             try hosts[0].store.transact { try $0.set(PostgresBench.announced.lower + [1], to: [UInt8(number)]) }

@@ -4,8 +4,9 @@
 // opens a store, which means checking the server, creating the tables and taking the lease, and closes it.
 //
 // Invariants:
-//   1. A host's pool opens connections only while the host holds the lease.
-//   2. Closing waits for accepted calls, then closes the pool, then gives the lease back: no other host writes before.
+//   1. A host's pool opens connections only while the host has a lease, which others may share.
+//   2. Closing waits for accepted calls, then closes the pool, then gives the lease back: a program that has the store
+//      for itself does not write before.
 
 package import StratusStore
 
@@ -44,9 +45,9 @@ package final class PostgresStore: OrderedStore {
     /// Opens the store at an address, and creates it if there is none and the options allow it. The notices are for the
     /// operator: nothing has failed. It blocks its thread.
     ///
-    /// Throws `.notAStore` where there is none, `.held` while another host has it, `.newerFormat` if a newer version
-    /// has created the tables, `.notPermitted`, `.invalidRequest` for a wrong address or a connection pooler, and
-    /// `.unavailable` without libpq or without a server.
+    /// Throws `.notAStore` where there is none, `.held` while another host excludes this one, `.newerFormat` if a newer
+    /// version has created the tables, `.notPermitted`, `.invalidRequest` for a wrong address or a connection pooler,
+    /// and `.unavailable` without libpq or without a server.
     package static func open(
         url: String, options: PostgresOptions, check: FormatCheck? = nil
     ) throws -> (store: PostgresStore, notices: [StoreError]) {
@@ -101,12 +102,15 @@ package final class PostgresStore: OrderedStore {
     ) throws -> HostLease {
         let library = try Libpq.shared()
         guard state.isOlder else { return try HostLease.take(info, library, options, on: connection) }
-        return try HostLease.take(info, library, options, on: connection) {
+        let preparation = HostLease.Preparation { connection in
+            try Schema.look(on: connection, until: .now + options.openingSeconds).isOlder
+        } run: {
             let deadline = MonotonicTime.now + options.openingSeconds
             let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
             _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
         }
+        return try HostLease.take(info, library, options, on: connection, preparing: preparation)
     }
 
     /// Creates the tables if there are none and the options allow it. Returns what is there.
@@ -160,12 +164,15 @@ package final class PostgresStore: OrderedStore {
 
     package func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
         let own = wire.watch(range, onChange)
-        guard let notices else { return own }
-        let others = notices.watch(range, onChange)
+        let others = watchOthers(range, onChange)
         return StoreWatch {
             own.end()
             others.end()
         }
+    }
+
+    package func watchOthers(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        notices?.watch(range, onChange) ?? StoreWatch {}
     }
 
     package var contents: (any StoreContents)? { wire.contents }

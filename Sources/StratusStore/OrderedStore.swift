@@ -179,6 +179,10 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// number of commits. It must be short and must not call the store. A caller reads once after it began to watch.
     func watch(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch
 
+    /// The same for commits of other processes, as far as the store hears of them: it may miss some, and stores that
+    /// only this process writes hear of none.
+    func watchOthers(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch
+
     /// Large contents in the store; nil where they are files beside it.
     var contents: (any StoreContents)? { get }
 
@@ -196,6 +200,9 @@ extension OrderedStore {
     package var isShared: Bool { false }
     package var snapshotsLast: Bool { true }
     package var contents: (any StoreContents)? { nil }
+    package func watchOthers(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        StoreWatch {}
+    }
 
     /// Runs `body` on a snapshot for one page.
     package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {

@@ -406,6 +406,42 @@ import Testing
         }
     }
 
+    @Test("a host that has had the store for itself for hours keeps it, and rows of dead hosts go")
+    func keepsLongLease() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore { $0.testHooks.upkeepSeconds = 0.1 }
+            let store = try place.openAlone(waiting: 0)
+            defer { store.close() }
+            try place.run("UPDATE stratus_beats SET at = at - interval '2 hours'")
+            try place.run("INSERT INTO stratus_beats (holder, beat, at) VALUES ('x', 1, now() - interval '2 hours')")
+            let others = "SELECT count(*)::text FROM stratus_beats WHERE holder = 'x'"
+            for _ in 0..<600 where try place.text(others) != "0" { MonotonicTime.pause(seconds: 0.05) }
+            #expect(try place.text(others) == "0")
+            #expect(try place.text("SELECT count(*)::text FROM stratus_beats") == "1")
+            let fresh = "SELECT (at > now() - interval '1 minute')::text FROM stratus_beats"
+            #expect(try place.text(fresh) == "true")
+        }
+    }
+
+    @Test("two hosts that open tables of an older layout at once both get the store")
+    func upgradingTogether() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            for statement in [
+                "ALTER TABLE stratus_beats DROP COLUMN name, DROP COLUMN pid, DROP COLUMN at",
+                "UPDATE stratus_host SET schema_version = 2",
+            ] { try place.run(statement) }
+            let hosts = Locked<[PostgresStore]>([])
+            try TestThreads.run(3) { _ in
+                let host = try place.open { $0.leaseWaitSeconds = 10 }
+                hosts.withLock { $0.append(host) }
+            }
+            for host in hosts.value { try host.transact { try $0.set([1], to: [2]) } }
+            for host in hosts.value { host.close() }
+        }
+    }
+
     @Test("a host stops when the store that it opened is another one")
     func replaced() async throws {
         try await TestThreads.offPool {
@@ -431,6 +467,16 @@ import Testing
         }
     }
 
+    /// Writes until the watcher of a count has been called. Nothing tells when a connection has begun to listen.
+    private static func write(_ key: [UInt8], by writer: PostgresStore, until count: Locked<Int>) throws {
+        let before = count.value
+        for _ in 0..<1_000 where count.value == before {
+            try writer.transact { try $0.set(key, to: [1]) }
+            MonotonicTime.pause(seconds: 0.02)
+        }
+        #expect(count.value > before, "the watcher was not called")
+    }
+
     @Test("a commit wakes watchers at other hosts, and only for ranges that are announced")
     func waking() async throws {
         try await TestThreads.offPool {
@@ -441,27 +487,17 @@ import Testing
                 writer.close()
                 listener.close()
             }
-            let isListening = Latch("the connection to listen")
-            let next = Locked(isListening)
-            let isOtherCalled = Latch("the connection to listen")
-            let otherCount = Locked(0)
+            let (count, otherCount) = (Locked(0), Locked(0))
             let watches = [
-                listener.watch(KeyRange(from: [5], upTo: [6])) {
-                    otherCount.withLock { $0 += 1 }
-                    isOtherCalled.open()
-                },
-                listener.watch(announced) { next.value.open() },
+                listener.watchOthers(announced) { count.withLock { $0 += 1 } },
+                listener.watchOthers(KeyRange(from: [5], upTo: [6])) { otherCount.withLock { $0 += 1 } },
             ]
             defer { for watch in watches { watch.end() } }
-            // A connection that begins to listen calls all watchers once.
-            try isListening.wait()
-            try isOtherCalled.wait()
+            // A connection that begins to listen calls all watchers once, perhaps in the first of these.
+            for _ in 0..<2 { try Self.write([1, 1], by: writer, until: count) }
             let before = otherCount.value
-            let isWoken = Latch("the listener to be woken")
-            next.withLock { $0 = isWoken }
             try writer.transact { try $0.set([5, 1], to: [1]) }
-            try writer.transact { try $0.set([1, 1], to: [1]) }
-            try isWoken.wait()
+            try Self.write([1, 1], by: writer, until: count)
             #expect(otherCount.value == before)
         }
     }
@@ -472,18 +508,19 @@ import Testing
             let announced = KeyRange(from: [1], upTo: [2])
             let place = try PostgresTestStore { $0.announcedRanges = [announced] }
             let name = try place.schema
-            let (host, _) = try PostgresStore.open(
+            let writer = try place.open()
+            let (listener, _) = try PostgresStore.open(
                 url: place.url + "&application_name=\(name)", options: place.options())
-            defer { host.close() }
-            let isListening = Latch("the connection to listen")
-            let next = Locked(isListening)
-            let watch = host.watch(announced) { next.value.open() }
+            defer {
+                writer.close()
+                listener.close()
+            }
+            let count = Locked(0)
+            let watch = listener.watchOthers(announced) { count.withLock { $0 += 1 } }
             defer { watch.end() }
-            try isListening.wait()
-            let isListeningAgain = Latch("another connection to listen")
-            next.withLock { $0 = isListeningAgain }
+            try Self.write([1, 1], by: writer, until: count)
             try place.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(name)'")
-            try isListeningAgain.wait()
+            for _ in 0..<2 { try Self.write([1, 1], by: writer, until: count) }
         }
     }
 }

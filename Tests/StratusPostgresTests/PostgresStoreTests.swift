@@ -179,16 +179,20 @@ import Testing
         }
     }
 
-    private static let waitingSnapshots = """
-        SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SafeSnapshot'
-        """
+    /// How many snapshots of a store wait to be in the serial order. Other tests may have some.
+    private static func waitingSnapshots(of store: String) -> String {
+        "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SafeSnapshot' AND application_name = '\(store)'"
+    }
 
     @Test("a snapshot of the whole store is in the order of the transactions, and one of a page need not be")
     func readOnlyAnomaly() async throws {
         try await TestThreads.offPool {
             for scope in [ReadScope.page, .wholeStore] {
                 let place = try PostgresTestStore()
-                let store = try place.open()
+                let name = try place.schema
+                let store = try PostgresStore.open(
+                    url: place.url + "&application_name=\(name)", options: place.options()
+                ).store
                 defer { store.close() }
                 try store.transact { try $0.set([1], to: [1]) }
                 // The day is read; then it ends, and somebody reads its sales; then the first one writes a sale of it.
@@ -198,7 +202,9 @@ import Testing
                 try TestThreads.run(3) { thread in
                     if thread == 2 {
                         // A snapshot in the serial order waits for the sale.
-                        while !isRead.value, try place.text(Self.waitingSnapshots) == "0" { TestThreads.yield() }
+                        while !isRead.value, try place.text(Self.waitingSnapshots(of: name)) == "0" {
+                            TestThreads.yield()
+                        }
                         return dayHasEnded.open()
                     }
                     guard thread == 0 else {

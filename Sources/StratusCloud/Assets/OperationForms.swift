@@ -52,12 +52,11 @@ package struct OperationForms {
     package func all() throws -> [OperationForm] { try ids().compactMap { try form(of: $0) } }
 
     /// All operations. Removes what a crash has left, unless another process has the store open, which may be about to
-    /// store an operation.
-    package func readAll() throws -> [OperationForm] {
-        guard try !engine.hasCompany() else { return try all() }
-        var forms: [OperationForm] = []
+    /// store an operation. `isTidy` says whether nothing is left.
+    package func readAll() throws -> (forms: [OperationForm], isTidy: Bool) {
+        var (forms, headless): ([OperationForm], [String]) = ([], [])
         for id in try ids() {
-            if let form = try form(of: id) { forms.append(form) } else { try removeEntries(of: id) }
+            if let form = try form(of: id) { forms.append(form) } else { headless.append(id) }
         }
         let known = Set(forms.map(\.id))
         var strays: Set<String> = []
@@ -65,8 +64,11 @@ package struct OperationForms {
             let id = try GlobalKeys.readOperationKey(name.span).id
             if !known.contains(id) { strays.insert(id) }
         }
+        guard !headless.isEmpty || !strays.isEmpty else { return (forms, true) }
+        guard try !engine.hasCompany() else { return (forms, false) }
+        for id in headless { try removeEntries(of: id) }
         for id in strays { try removeFiles(of: id) }
-        return forms
+        return (forms, true)
     }
 
     /// Writes the parts of an operation, which begin at an index that none of its parts has had, then the head. Returns

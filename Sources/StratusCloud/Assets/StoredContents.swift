@@ -368,12 +368,11 @@ final class StoredContents: Sendable {
     /// while others have the store open, a content waits longer than a request takes to copy it.
     func removeWaiting(in range: KeyRange = GlobalKeys.keyspace(.collecting)) throws -> Int {
         var (rest, count) = (range, 0)
-        var company: Bool?
         while true {
             let names = try engine.read { try $0.store.keys(in: rest, limit: Self.batchCount) }
             guard let last = names.last else { return count }
-            let hasCompany = try company ?? engine.hasCompany()
-            company = hasCompany
+            // After the names were read: a process shows itself before its first request.
+            let hasCompany = try engine.hasCompany()
             let now = engine.options.monotonicNow()
             let hold = holds.newestHold
             let removable = state.withLock { state in

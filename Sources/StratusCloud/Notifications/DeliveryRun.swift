@@ -295,7 +295,8 @@ extension CloudService {
     /// each attempt that is then overtaken in turn has delivered something.
     private func deliver(takingOver: Bool = false) throws -> Delivery {
         var delivery = Delivery()
-        while try engine.working(on: .deliveries, takingOver: takingOver, { try deliver(&delivery) }) == nil,
+        while try engine.working(
+            on: .deliveries, takingOver: takingOver, { try deliver(&delivery, leavingIt: !takingOver) }) == nil,
             takingOver
         {}
         return delivery
@@ -306,12 +307,17 @@ extension CloudService {
         var damage: StoreError?
     }
 
-    private func deliver(_ delivery: inout Delivery) throws {
+    private func deliver(_ delivery: inout Delivery, leavingIt: Bool) throws {
         var position: [UInt8]?
         // Write nothing if the outbox is empty.
         while true {
             let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
-            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { return }
+            let isWanted = try engine.read { reader in
+                if leavingIt { reader.willRead(.deliveries) }
+                return try reader.store.hasEntries(in: range)
+                    && !(leavingIt && engine.isElsewhere(.deliveries, in: reader))
+            }
+            guard isWanted else { return }
             let (start, seed) = (position, environment.identifiers.makeUUID())
             let step = try engine.transact { transaction in
                 var run = DeliveryRun(self, transaction, seed: seed)

@@ -44,12 +44,12 @@ extension CloudService {
     /// counted wrongly.
     @discardableResult
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws -> Bool {
+        // Not deliveries, which come often. A store that fails keeps it with this process.
+        defer { try? engine.giveBack(BackgroundWork.allCases.filter { $0 != .deliveries }) }
         defer { tellOfDeliveries() }
         let release = Result { try engine.working(on: .purges) { try releaseAssets(pace) } }
         try engine.working(on: .indexes) { try buildIndexes(pace) }
         let hasHistory = try free(historySeconds: historySeconds, pace)
-        // Not deliveries, which come often.
-        try engine.giveBack(BackgroundWork.allCases.filter { $0 != .deliveries })
         _ = try release.get()
         return hasHistory
     }

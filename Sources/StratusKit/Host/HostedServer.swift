@@ -229,7 +229,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     private func watch(_ store: any OrderedStore) {
         guard store.isShared else { return }
         let new = CloudService.announcedRanges.map { range in
-            store.watch(range) { [onChange] in onChange.value?() }
+            store.watchOthers(range) { [onChange] in onChange.value?() }
         }
         watches.withLock { $0 = new }
     }

@@ -189,6 +189,7 @@ final class StoreBacking: Sendable {
     }
 
     private func openServer(_ address: String) throws -> (store: any OrderedStore, notices: [StoreError]) {
+        format.forget()
         var postgres = PostgresOptions(random: SystemRandom.bits)
         postgres.pool.connectionCount = max(1, options.postgresConnectionCount)
         postgres.use = options.excludesHosts ? .alone : .hosting
@@ -253,6 +254,7 @@ final class StoreBacking: Sendable {
     func beginEmptying(_ store: any OrderedStore) throws {
         try (store as? LevelDBStore)?.beginEmptying()
         guard let server = store as? PostgresStore else { return }
+        format.forget()
         try server.removeEverything()
         format.forget()
     }

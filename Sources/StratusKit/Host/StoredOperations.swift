@@ -32,8 +32,10 @@ final class StoredOperations: LongLivedStore {
     private let giveBack: @Sendable (String) -> Void
     /// The directory with copies of kept files; taken with the first one.
     private let directory = Locked<String?>(nil)
-    /// Nil until the store is read.
+    /// Nil until the store is read. Where other processes may write it stays empty, and nil while a crash has left
+    /// something.
     private let kept = Locked<[String: Kept]?>(nil)
+    private let hasLooked = Locked(false)
 
     /// `takeDirectory` returns the path of a directory that does not exist yet; `giveBack` removes it with its files.
     init(
@@ -129,6 +131,13 @@ final class StoredOperations: LongLivedStore {
 
     private func copies(of id: String, in directory: String) -> String { "\(directory)/\(FileKeeper.name(of: id))" }
 
+    /// Whether other hosts may run the operations.
+    var isShared: Bool {
+        var isShared = false
+        try? lend { isShared = $0.isShared }
+        return isShared
+    }
+
     /// Whether no other host runs an operation.
     func takeRun(of id: String) throws -> Bool {
         var isTaken = true
@@ -140,7 +149,7 @@ final class StoredOperations: LongLivedStore {
     func endRun(of id: String) { try? lend { try $0.endRun(of: id) } }
 
     /// What a change reads where other processes may write.
-    private enum Needed {
+    private enum Needed: Equatable {
         case one(String)
         case all
     }
@@ -153,14 +162,16 @@ final class StoredOperations: LongLivedStore {
                 var result: Result?
                 try lend { forms in
                     guard !forms.isShared else {
-                        // Removes what a crash has left.
-                        if kept == nil { _ = try forms.readAll() }
-                        kept = [:]
+                        // Removes what a crash has left: before anything else, and again when all are read.
+                        if kept == nil, !hasLooked.value || needed == .all {
+                            if try forms.readAll().isTidy { kept = [:] }
+                            hasLooked.withLock { $0 = true }
+                        }
                         var read = try Self.decoded(needed, forms)
                         result = try body(&read, forms)
                         return
                     }
-                    var read = try kept ?? Self.decoded(forms.readAll())
+                    var read = try kept ?? Self.decoded(forms.readAll().forms)
                     // Also if the body has failed, so that the store is not read again.
                     defer { kept = read }
                     result = try body(&read, forms)

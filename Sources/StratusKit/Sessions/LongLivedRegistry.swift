@@ -43,11 +43,15 @@ package final class LongLivedRegistry: Sendable {
         var running: [String: Running] = [:]
         /// The accounts that were deleted during the lifetime of this object.
         var forgotten: Set<String> = []
+        /// Answered operations that no object here runs any longer, and since when, by the monotonic clock: objects at
+        /// other hosts may be about to get the answer.
+        var concluded: [String: Double] = [:]
     }
 
     /// The maximum number of operations stored for one account; one more is refused.
     package static let accountLimit = 1_000
     private static let keptSeconds: TimeInterval = 86_400
+    private static let concludedSeconds = 60.0
     private static let nobodysSeconds: TimeInterval = 30 * 86_400
 
     private let store: any LongLivedStore
@@ -75,6 +79,7 @@ package final class LongLivedRegistry: Sendable {
                 try store.save(entry)
             }
             defer { state.running[entry.id] = run }
+            state.concluded[entry.id] = nil
             run.members.insert(member)
             if let answer = kept?.answer ?? run.unkeptAnswer { return .replay(answer) }
             if run.sender == nil, try store.takeRun(of: entry.id) { run.sender = member }
@@ -106,9 +111,26 @@ package final class LongLivedRegistry: Sendable {
         return FileKeeper.digest(ofFile: path) == digest ? path : nil
     }
 
+    /// Whether this host runs an operation that has no answer.
+    private func mayAnswer(_ id: String) throws -> Bool {
+        guard try store.takeRun(of: id) else { return false }
+        guard store.isShared else { return true }
+        if let kept = try store.entry(id), kept.answer == nil { return true }
+        store.endRun(of: id)
+        return false
+    }
+
     /// Lets objects that wait for another host's answer look again. Call it when another host may have answered, or may
     /// be gone.
     func lookAgain() {
+        state.withLock { state in
+            let end = clock.uptimeSeconds - Self.concludedSeconds
+            for (id, since) in state.concluded where since <= end {
+                state.concluded[id] = nil
+                // Otherwise it is dropped after a day.
+                try? store.remove(id)
+            }
+        }
         let waiters = state.withLock { state in
             state.running.filter { $0.value.sender == nil && !$0.value.waiters.isEmpty }.flatMap { id, run in
                 state.running[id]?.waiters = [:]
@@ -124,8 +146,11 @@ package final class LongLivedRegistry: Sendable {
             state.running[id]?.members.remove(member)
             guard let run = state.running[id], run.members.isEmpty else { return }
             state.running[id] = nil
-            if run.sender != nil { store.endRun(of: id) }
-            if run.hasConcluded { try store.remove(id) }
+            if run.hasConcluded {
+                try drop(id, run, &state)
+            } else if run.sender != nil {
+                store.endRun(of: id)
+            }
         }
     }
 
@@ -140,7 +165,7 @@ package final class LongLivedRegistry: Sendable {
             let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
             // A host that was taken for dead does not replace the answer of the one that has sent the request again.
             let saved = Result {
-                guard try !isForgotten && store.takeRun(of: entry.id) else { return false }
+                guard try !isForgotten && mayAnswer(entry.id) else { return false }
                 try store.save(answered)
                 store.endRun(of: entry.id)
                 return true
@@ -163,8 +188,7 @@ package final class LongLivedRegistry: Sendable {
             run.hasConcluded = true
             guard !run.members.isEmpty else {
                 state.running[id] = nil
-                if run.sender != nil { store.endRun(of: id) }
-                try store.remove(id)
+                try drop(id, run, &state)
                 return nil
             }
             defer { state.running[id] = run }
@@ -175,6 +199,19 @@ package final class LongLivedRegistry: Sendable {
             return run.sender.flatMap { run.waiters.removeValue(forKey: $0) }
         }
         next?()
+    }
+
+    /// Drops an operation that no object of this host runs any longer. One that another host runs stays, and one with
+    /// an answer stays for a minute where other hosts may wait for it.
+    private func drop(_ id: String, _ run: Running, _ state: inout State) throws {
+        guard store.isShared else { return try store.remove(id) }
+        guard try run.sender != nil || store.takeRun(of: id) else { return }
+        if try store.entry(id)?.answer != nil {
+            state.concluded[id] = clock.uptimeSeconds
+        } else {
+            try store.remove(id)
+        }
+        store.endRun(of: id)
     }
 
     /// The object that `make` creates from the stored operation of an account in a container. It counts as a member.
@@ -198,7 +235,8 @@ package final class LongLivedRegistry: Sendable {
         try state.withLock { state in
             try collect(state)
             return try store.entries().filter {
-                $0.container == caller.container.text && $0.account == caller.account?.text
+                state.concluded[$0.id] == nil && $0.container == caller.container.text
+                    && $0.account == caller.account?.text
                     && $0.device == caller.keepingDevice
             }
         }
@@ -209,7 +247,10 @@ package final class LongLivedRegistry: Sendable {
         if let account, state.forgotten.contains(account) {
             throw CloudError(.notAuthenticated, "The account was deleted: sign in with another.")
         }
-        guard try store.entries().count(where: { $0.account == account }) < Self.accountLimit else {
+        guard
+            try store.entries().count(where: { $0.account == account && state.concluded[$0.id] == nil })
+                < Self.accountLimit
+        else {
             throw CloudError(
                 .requestRateLimited, "Too many long-lived operations are stored: finish some of them first.",
                 ["limit": "\(Self.accountLimit)"], retryAfterSeconds: 60)
@@ -296,6 +337,8 @@ package protocol LongLivedStore: Sendable {
     /// Forgets all operations, after the store was emptied or closed.
     func forget()
 
+    /// Whether other hosts may run the operations.
+    var isShared: Bool { get }
     /// Whether no other host runs an operation. From then on this one does, until `endRun`.
     func takeRun(of id: String) throws -> Bool
     func endRun(of id: String)
@@ -308,6 +351,7 @@ package protocol LongLivedStore: Sendable {
 }
 
 extension LongLivedStore {
+    package var isShared: Bool { false }
     package func takeRun(of id: String) throws -> Bool { true }
     package func endRun(of id: String) {}
 }

@@ -175,11 +175,13 @@ package final class NotificationHub: Sendable {
         while beginDelivery() {
             var isRetried = state.withLock { exchange(&$0.hasFailed, with: false) }
             do {
+                var delivered: Set<DeviceAddress> = []
                 while let devices = try source?.deliverNotifications(), !devices.isEmpty {
                     for device in devices { kick(device) }
                     watchers.notify(of: devices)
+                    delivered.formUnion(devices)
                 }
-                try lookForNews()
+                try lookForNews(except: delivered)
             } catch {
                 // Deliveries before the failure may concern any device.
                 isRetried = true
@@ -194,7 +196,7 @@ package final class NotificationHub: Sendable {
 
     /// Finds what other hosts have delivered to devices of this one. A device that was not looked at before counts as
     /// new if something waits for it.
-    private func lookForNews() throws {
+    private func lookForNews(except delivered: Set<DeviceAddress>) throws {
         let devices = watchers.devices.union(state.withLock { $0.inboxes.keys })
         guard !devices.isEmpty, let news = try source?.news(of: devices), !news.isEmpty else { return }
         let changed = state.withLock { state in
@@ -202,7 +204,8 @@ package final class NotificationHub: Sendable {
             return Set(
                 news.filter { device, found in
                     state.seen[device].map { $0.next != found.next } ?? found.isWaiting
-                }.keys)
+                }.keys
+            ).subtracting(delivered)
         }
         for device in changed { kick(device) }
         watchers.notify(of: changed)

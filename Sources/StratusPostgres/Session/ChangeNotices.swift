@@ -18,8 +18,8 @@ final class ChangeNotices: @unchecked Sendable {  // because the monitor guards 
     /// Notifications are collected for this long.
     private static let collectedSeconds = 0.02
     private static let requestSeconds = 2.0
-    private static let longestRetrySeconds = 1.0
-    /// How long a silent connection is trusted.
+    private static let firstRetrySeconds = 0.5
+    private static let longestRetrySeconds = 30.0
     private static let idleSeconds = 5.0
     /// More ranges than fit into a notification cannot be announced; a range has a short name.
     private static let rangeLimit = 32
@@ -108,11 +108,13 @@ final class ChangeNotices: @unchecked Sendable {  // because the monitor guards 
 
     private func run() {
         var listening: Listening?
+        var retrySeconds = Self.firstRetrySeconds
         while !monitor.withLock({ isStopping }) {
             do {
                 let current = try listening ?? listen()
                 if listening == nil { watches.note { _ in true } }
                 listening = current
+                retrySeconds = Self.firstRetrySeconds
                 try sendPosted(on: current)
                 guard current.connection.checkIsUsable() else { throw ServerError.deadline }
                 receive(on: current.connection)
@@ -120,10 +122,17 @@ final class ChangeNotices: @unchecked Sendable {  // because the monitor guards 
             } catch {
                 listening?.connection.close()
                 listening = nil
-                signal.wait(with: nil, until: .now + Self.longestRetrySeconds * (0.5 + randomFraction() / 2))
+                rest(seconds: retrySeconds * (0.5 + randomFraction() / 2))
+                retrySeconds = min(Self.longestRetrySeconds, retrySeconds * 2)
             }
         }
         listening?.connection.close()
+    }
+
+    /// Waits, but not past the end of the thread. What is posted meanwhile does not end it.
+    private func rest(seconds: Double) {
+        let end = MonotonicTime.now + seconds
+        while end > .now, !monitor.withLock({ isStopping }) { signal.wait(with: nil, until: end) }
     }
 
     private func listen() throws -> Listening {

@@ -58,13 +58,19 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Taking
 
+    /// What a host does before others may join.
+    struct Preparation {
+        let isNeeded: (PostgresConnection) throws -> Bool
+        let run: () throws -> Void
+    }
+
     /// Takes a lease as the options say, and waits as long as they say for hosts that exclude it. It blocks its thread.
-    /// A connection that is given becomes the lease's. With `prepare` it first takes the store for itself.
+    /// A connection that is given becomes the lease's. If a preparation is needed it first takes the store for itself.
     ///
     /// Throws `.held`, which names a host that is there.
     static func take(
         _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, on connection: PostgresConnection? = nil,
-        preparing prepare: (() throws -> Void)? = nil
+        preparing preparation: Preparation? = nil
     ) throws -> HostLease {
         let end = MonotonicTime.now + options.leaseWaitSeconds
         // A slow server is no other holder.
@@ -72,6 +78,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         let holder = options.randomIdentity()
         var opened = connection
         var views: [[UInt8]: LeaseView] = [:]
+        var preparation = preparation
         while true {
             let began = now
             do {
@@ -81,7 +88,9 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 // A row is this host's own if the answer to an earlier attempt was lost.
                 let look = try look(on: connection, without: holder)
                 let alive = living(look, &views, began: began)
-                if options.use == .hosting, look.isShared, prepare == nil {
+                // Another host may have done it.
+                if let wanted = preparation, try !wanted.isNeeded(connection) { preparation = nil }
+                if options.use == .hosting, look.isShared, preparation == nil {
                     if try join(look, as: holder, options, on: connection) {
                         return HostLease(
                             info, library, options, connection, generation: look.generation, holder: holder,
@@ -91,7 +100,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                     try passFence(of: holder, options, on: connection)
                     let lease = HostLease(
                         info, library, options, connection, generation: generation, holder: holder, isShared: false)
-                    return try lease.prepared(by: prepare, isShared: options.use == .hosting)
+                    return try lease.prepared(by: preparation, isShared: options.use == .hosting)
                 }
                 guard end > .now else { throw held(by: alive.first ?? look.hosts.first ?? LeaseLook(look)) }
             } catch let error as ServerError where error.isWorthRetrying || error.errorClass == .code(.unavailable) {
@@ -103,11 +112,11 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         }
     }
 
-    /// Calls `prepare` while this host has the store for itself. Then, if the lease is to be shared, lets other hosts
-    /// join. Gives the lease back if that fails.
-    private func prepared(by prepare: (() throws -> Void)?, isShared: Bool) throws -> HostLease {
+    /// Prepares the store while this host has it for itself. Then, if the lease is to be shared, lets other hosts join.
+    /// Gives the lease back if that fails.
+    private func prepared(by preparation: Preparation?, isShared: Bool) throws -> HostLease {
         do {
-            try prepare?()
+            try preparation?.run()
             guard isShared else { return self }
             let connection = try usableConnection()
             var row = StatementParameters()
@@ -241,28 +250,48 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     /// Throws `.held`, which names a host that is there.
     func withoutOthers<Result>(_ body: () throws -> Result) throws -> Result {
         guard isShared else { return try body() }
-        let end = MonotonicTime.now + options.leaseWaitSeconds
-        let connection = try PostgresConnection.openWaiting(
-            info, as: .plain, until: .now + options.openingSeconds, library: library)
-        defer { connection.close() }
-        var views: [[UInt8]: LeaseView] = [:]
-        while true {
-            let began = Self.now
-            let look = try Self.look(on: connection, without: holder)
-            let alive = Self.living(look, &views, began: began)
-            if alive.isEmpty, try exclude(look.hosts, on: connection) { break }
-            guard end > .now else { throw Self.held(by: alive.first ?? LeaseLook(look)) }
-            MonotonicTime.pause(seconds: Self.lookSeconds)
-        }
-        defer { includeOthers(on: connection) }
+        try excludeOthers()
+        defer { includeOthers() }
         return try body()
     }
 
+    private func excludeOthers() throws {
+        let end = MonotonicTime.now + options.leaseWaitSeconds
+        let openingEnd = max(end, .now + options.openingSeconds)
+        var opened: PostgresConnection?
+        defer { opened?.close() }
+        var views: [[UInt8]: LeaseView] = [:]
+        while true {
+            let began = Self.now
+            do {
+                let connection =
+                    try opened ?? PostgresConnection.openWaiting(info, as: .plain, until: openingEnd, library: library)
+                opened = connection
+                let look = try Self.look(on: connection, without: holder)
+                let alive = Self.living(look, &views, began: began)
+                if alive.isEmpty, try exclude(look.hosts, on: connection) { return }
+                guard end > .now else { throw Self.held(by: alive.first ?? LeaseLook(look)) }
+            } catch let error as ServerError where error.isWorthRetrying {
+                guard openingEnd > .now else {
+                    // Whether others are excluded is unknown.
+                    includeOthers()
+                    throw error
+                }
+                for holder in views.keys { views[holder]?.noteFailure() }
+            }
+            if opened?.isBroken == true { opened = nil }
+            MonotonicTime.pause(seconds: Self.lookSeconds)
+        }
+    }
+
     /// Without an answer other hosts wait until this one has closed the store.
-    private func includeOthers(on connection: PostgresConnection) {
+    private func includeOthers() {
         var parameters = StatementParameters()
         parameters.add(holder)
         do {
+            let connection = try PostgresConnection.open(
+                info, as: .plain, until: .now + Self.requestSeconds, library: library)
+            defer { connection.close() }
             try connection.send(text: Self.endOfHolding, named: "let hosts join", parameters)
             _ = try connection.answers(until: .now + Self.requestSeconds)
         } catch {
@@ -331,7 +360,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         var beat = StatementParameters()
         beat.add(holder)
         while true {
-            try connection.send(text: beatSQL, named: "beat", beat)
+            try connection.send(text: firstBeatSQL, named: "beat", beat)
             try connection.sync()
             try connection.send(
                 text: """
@@ -370,7 +399,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         if !look.name.isEmpty { fields["holderName"] = look.name }
         if look.processID != 0 { fields["holderProcessID"] = "\(look.processID)" }
         return StoreError(
-            .held, "Another host has the store: stop it, or use the verbs and the programs through it.", fields)
+            .held, "Another host has the store open: close it, or wait until it is done, then try again.", fields)
     }
 
     // MARK: Holding
@@ -433,7 +462,10 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         if isFirst { options.onEvent(Self.held(by: look)) }
     }
 
-    private static let beatSQL = "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea"
+    /// While tables may still have layout 2.
+    private static let firstBeatSQL = "UPDATE stratus_beats SET beat = beat + 1 WHERE holder = $1::bytea"
+    private static let beatSQL =
+        "UPDATE stratus_beats SET beat = beat + 1, at = clock_timestamp() WHERE holder = $1::bytea"
 
     /// The row of a host that was paused for very long may be gone.
     private static let sharedBeatSQL = """
@@ -443,8 +475,10 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             ON CONFLICT (holder) DO UPDATE SET beat = stratus_beats.beat + 1, at = clock_timestamp()
         """
 
-    private static let removalOfDeadSQL =
-        "DELETE FROM stratus_beats WHERE at < clock_timestamp() - interval '1 hour'"
+    private static let removalOfDeadSQL = """
+        DELETE FROM stratus_beats AS b WHERE at < clock_timestamp() - interval '1 hour'
+            AND NOT EXISTS (SELECT 1 FROM stratus_host AS h WHERE h.holder = b.holder)
+        """
 
     private func beat(_ upkeep: (PostgresConnection) throws -> Bool) {
         let upkeepSeconds = options.testHooks.upkeepSeconds ?? Self.upkeepSeconds

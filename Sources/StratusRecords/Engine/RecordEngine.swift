@@ -200,23 +200,22 @@ package final class OpenedFormat: Sendable {
 
     package init() {}
 
-    /// Checks the entry with the store's version. It is nil in an empty store.
+    /// Checks the entry with the store's version. It is nil in an empty store, which is one that is being created.
     ///
     /// Throws `newerFormat` if newer software has written it, and `unavailable` if it is another store's than the one
     /// that was opened.
     package func verify(_ value: [UInt8]?) throws {
-        guard let value else { return }
-        let entry = try FormatEntry(decoding: value.span)
+        let found = try value.map { try FormatEntry(decoding: $0.span) }?.incarnation
         let opened = incarnation.withLock { incarnation in
-            if incarnation == nil { incarnation = entry.incarnation }
+            if incarnation == nil { incarnation = found }
             return incarnation
         }
-        guard opened == entry.incarnation else {
+        guard opened == found else {
             throw StoreError(.unavailable, "The store was emptied or replaced while it was open: open it again.")
         }
     }
 
-    /// Lets the store become another one: this process has emptied it.
+    /// Lets the store become another one: this process empties it, or opens it again.
     package func forget() { incarnation.withLock { $0 = nil } }
 }
 

@@ -1,7 +1,7 @@
 // What requests read of the directory, announced before it is read. See `ZoneReads`.
 
 package import FoundationEssentials
-import StratusLayout
+package import StratusLayout
 package import StratusModel
 import StratusStore
 
@@ -31,7 +31,7 @@ extension RecordReader {
     }
 
     /// Announces the entry of background work, which its transactions read at their end.
-    func willRead(_ work: BackgroundWork) { store.prefetch([GlobalKeys.work(work)]) }
+    package func willRead(_ work: BackgroundWork) { store.prefetch([GlobalKeys.work(work)]) }
 
     /// Announces the beginning of a range.
     func willRead(_ range: KeyRange, limit: Int) { store.prefetch(range, .forward, limit: limit) }

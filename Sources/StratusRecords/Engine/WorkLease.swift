@@ -27,6 +27,8 @@ final class WorkLeases: Sendable {
         /// When the next beat is due; nil before the first one.
         var nextBeat: MonotonicTime?
         var others: [UUID: Seen] = [:]
+        /// Whether the last beat has failed.
+        var hasFailed = false
     }
 
     /// A beat of another process, and since when it is known.
@@ -36,7 +38,7 @@ final class WorkLeases: Sendable {
     }
 
     /// A process beats so often before others may take its work.
-    private static let beatCount = 3.0
+    private static let beatCount = 4.0
     /// How many times as long an entry stays whose process is gone. One that was only paused writes it again.
     private static let keptCount = 6.0
 
@@ -55,6 +57,16 @@ final class WorkLeases: Sendable {
 
     /// Raises this process's beat, and looks at those of the others.
     func beat(in store: any OrderedStore) throws {
+        do {
+            try raise(in: store)
+            state.withLock { $0.hasFailed = false }
+        } catch {
+            state.withLock { $0.hasFailed = true }
+            throw error
+        }
+    }
+
+    private func raise(in store: any OrderedStore) throws {
         let found = try store.read { reader in
             try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
                 (try GlobalKeys.readHostKey(key), try HostEntry(decoding: value).beat)
@@ -91,14 +103,14 @@ final class WorkLeases: Sendable {
     /// Whether other processes were there at the last look.
     var hasCompany: Bool { state.withLock { !$0.others.isEmpty } }
 
-    /// Whether this process has never given a sign of life.
-    var isBeatless: Bool { state.withLock { $0.nextBeat == nil } }
+    /// Whether other processes may know of this one, and can be reached.
+    var canSayGoodbye: Bool { state.withLock { $0.nextBeat != nil && !$0.hasFailed } }
 
     var isBeatDue: Bool { state.withLock { $0.nextBeat.map { $0 <= now() } ?? true } }
 
     /// Whether a process has given no sign of life for so long that its work may be taken.
-    func isGone(_ other: UUID, in writer: any StoreTransaction) throws -> Bool {
-        let found = try writer.withValue(forKey: GlobalKeys.host(other)) { try HostEntry(decoding: $0) }
+    func isGone(_ other: UUID, in reader: any StoreReader) throws -> Bool {
+        let found = try reader.withValue(forKey: GlobalKeys.host(other)) { try HostEntry(decoding: $0) }
         guard let found else { return true }
         return state.withLock { state in
             guard let seen = state.others[other], seen.beat == found.beat else { return false }
@@ -170,6 +182,7 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
 
     private let engine: RecordEngine
     private let work: BackgroundWork
+    private let thread = ThreadIdentity.current
     /// Whether the round may take the work from a process that is alive.
     private let takesOver: Bool
     /// The generation under which its transactions commit; nil until the first one has.
@@ -200,7 +213,8 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
 
     /// The round that the thread works for on an engine.
     static func current(of engine: RecordEngine) -> WorkRound? {
-        guard let current, current.engine === engine else { return nil }
+        // A task that was started within the round does not belong to it.
+        guard let current, current.engine === engine, current.thread == .current else { return nil }
         return current
     }
 
@@ -271,6 +285,14 @@ extension RecordEngine {
         }
     }
 
+    /// Whether another process that is alive has this work, as far as this snapshot shows. A transaction decides.
+    package func isElsewhere(_ work: BackgroundWork, in reader: RecordReader) throws -> Bool {
+        guard store.isShared else { return false }
+        let found = try reader.store.withValue(forKey: GlobalKeys.work(work)) { try WorkEntry(decoding: $0) }
+        guard let holder = found?.holder, holder != workLeases.host else { return false }
+        return try !workLeases.isGone(holder, in: reader.store)
+    }
+
     /// Gives a sign of life to the other processes that write the store, and looks for theirs, if that is due. Call it
     /// regularly. Where only this process writes it does nothing.
     package func beat() throws {
@@ -278,8 +300,8 @@ extension RecordEngine {
         try workLeases.beat(in: store)
     }
 
-    /// Whether other processes have the store open, or have died within a minute. It looks for them. What a crash has
-    /// left cannot be told from what they are doing.
+    /// Whether other processes have the store open, or have died and were not yet missed for a minute. It looks for
+    /// them. What a crash has left cannot be told from what they are doing: list it first, ask, and then remove it.
     package func hasCompany() throws -> Bool {
         guard store.isShared else { return false }
         try workLeases.beat(in: store)
@@ -318,7 +340,7 @@ extension RecordEngine {
 
     /// Lets other processes know that this one is about to close the store. If that fails, they find out.
     package func leave() {
-        guard store.isShared, !workLeases.isBeatless else { return }
+        guard store.isShared, workLeases.canSayGoodbye else { return }
         try? workLeases.giveBack(BackgroundWork.allCases, in: store, leaving: true)
     }
 }

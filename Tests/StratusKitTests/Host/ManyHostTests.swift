@@ -162,6 +162,8 @@ struct ManyHostOperationTests {
             return #expect(Bool(false), "it still waits")
         }
         try one.registry.answer(Self.entry, with: Data("done".utf8))
+        // Its last object has called its last block before the other host looks.
+        try one.registry.leave("a", as: ObjectIdentifier(first))
         other.registry.lookAgain()
         #expect(wakeCount.value == 2)
         guard case .replay(let answer) = try join(other, second) else { return #expect(Bool(false), "it is answered") }
@@ -182,7 +184,20 @@ struct ManyHostOperationTests {
         try one.registry.answer(Self.entry, with: Data("late".utf8))
         #expect(try other.registry.kept("a")?.answer == nil)
         try other.registry.answer(Self.entry, with: Data("done".utf8))
+        try one.registry.answer(Self.entry, with: Data("later".utf8))
         #expect(try one.registry.kept("a")?.answer == Data("done".utf8))
+    }
+
+    @Test("[O-14] an object that waits for another host and stops does not drop the operation")
+    func stopsWaiting() throws {
+        let (one, other) = (try host(), try host())
+        let (first, second) = (Object(), Object())
+        guard case .send = try join(one, first) else { return #expect(Bool(false), "the first one sends") }
+        guard case .wait = try join(other, second) else { return #expect(Bool(false), "the second one waits") }
+        try other.registry.leave("a", as: ObjectIdentifier(second))
+        #expect(try one.registry.kept("a") != nil)
+        try one.registry.answer(Self.entry, with: Data("done".utf8))
+        #expect(try other.registry.kept("a")?.answer == Data("done".utf8))
     }
 
     @Test("[O-14] an operation that the last object at one host leaves unanswered is sent by another host")

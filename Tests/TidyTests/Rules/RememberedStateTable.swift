@@ -22,7 +22,9 @@ extension RememberedStateRule {
         "OpenedFormat": [.store: ["incarnation"]],
         "WorkLeases": [
             .store: ["state.held", "state.others"],
-            .local("this host's own rounds and beats"): ["state.roundCounts", "state.beat", "state.nextBeat"],
+            .local("this host's own rounds and beats"): [
+                "state.roundCounts", "state.beat", "state.nextBeat", "state.hasFailed",
+            ],
         ],
     ]
 
@@ -142,7 +144,7 @@ extension RememberedStateRule {
         "OperationFiles": [.alone: ["kept"]],
         "StoredOperations": [
             .alone: ["kept"],
-            .local("files of this process"): ["directory"],
+            .local("files of this process, and whether it has looked for leftovers"): ["directory", "hasLooked"],
         ],
         "LocalSocketListener": [
             .local("connections"): ["condition", "channels", "threadCount", "isStopped"]
@@ -168,7 +170,7 @@ extension RememberedStateRule {
         ],
         "LongLivedRegistry": [
             // Which host runs an operation is in the store.
-            .local("this host's objects"): ["state.running"],
+            .local("this host's objects, and answers that they have got"): ["state.running", "state.concluded"],
             .local("accounts that this host has deleted; upkeep finds the others"): ["state.forgotten"],
         ],
         "MemoryLongLivedStore": [.alone: ["kept", "directory"]],

@@ -115,6 +115,10 @@ extension StoreWrapper {
         wrapped.watch(range, onChange)
     }
 
+    package func watchOthers(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {
+        wrapped.watchOthers(range, onChange)
+    }
+
     package var statistics: StoreStatistics { wrapped.statistics }
 
     package var isUnderWritePressure: Bool { wrapped.isUnderWritePressure }
