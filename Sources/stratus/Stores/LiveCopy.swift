@@ -12,6 +12,9 @@ import StratusStore
 struct LiveCopy: Sendable {
     /// An attempt fails only if an asset appears and disappears within milliseconds.
     private static let attemptLimit = 20
+    /// How many attempts in a row must miss an asset that the store lacks. Fewer may miss one that is replaced and used
+    /// again all the time.
+    private static let missLimit = 5
     /// How much longer each attempt waits than the one before: up to half a second before the last.
     private static let pauseSeconds = 0.025
     /// The environment variable that names the folder for copies.
@@ -33,7 +36,7 @@ struct LiveCopy: Sendable {
     ) throws -> (copy: LiveCopy, opened: OpenedStore) {
         // Links take no time, but many assets do, and tables that must be copied.
         let progress = ProgressLine("copying", on: Console(usesJSON: false))
-        var lost: Set<AssetKey> = []
+        var missed: [AssetKey: Int] = [:]
         // Folders without room for the copy.
         var full: Set<String> = []
         for number in 0..<attemptLimit {
@@ -47,7 +50,7 @@ struct LiveCopy: Sendable {
                     progress.update("tables", $0, of: $1)
                 }
                 let opened = try open(scratch.path)
-                if try takeNamed(&contents, opened, progress, &lost) {
+                if try takeNamed(&contents, opened, progress, &missed) {
                     return (LiveCopy(date: date, scratch: scratch, copiedTableCount: copiedCount), opened)
                 }
                 opened.close()
@@ -78,16 +81,17 @@ struct LiveCopy: Sendable {
     }
 
     /// Copies assets that the copied records name and that were saved after the first pass. Returns false if one has
-    /// already gone: then the copy must be repeated. An asset that the previous attempt did not find either is missing
+    /// already gone: then the copy must be repeated. An asset that several attempts in a row have not found is missing
     /// from the store; the verb reports it.
     private static func takeNamed(
-        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: ProgressLine, _ lost: inout Set<AssetKey>
+        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: ProgressLine, _ missed: inout [AssetKey: Int]
     ) throws -> Bool {
         func update(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
         do {
             let found = try contents?.takeNamed(in: opened.engine, progress: update) ?? []
-            defer { lost = found }
-            guard found.isSubset(of: lost) else { return false }
+            missed = missed.filter { found.contains($0.key) }
+            for asset in found { missed[asset, default: 0] += 1 }
+            guard missed.values.allSatisfy({ $0 >= missLimit }) else { return false }
             // An asset without a record is being saved or was just deleted: the host takes care of it.
             try contents?.finish(with: opened.engine, progress: update)
             return true
