@@ -65,7 +65,7 @@ package struct OperationForms {
             if !known.contains(id) { strays.insert(id) }
         }
         guard !headless.isEmpty || !strays.isEmpty else { return (forms, true) }
-        guard try !engine.hasCompany() else { return (forms, false) }
+        guard try !engine.isOpenElsewhere() else { return (forms, false) }
         for id in headless { try removeEntries(of: id) }
         for id in strays { try removeFiles(of: id) }
         return (forms, true)

@@ -372,14 +372,14 @@ final class StoredContents: Sendable {
             let names = try engine.read { try $0.store.keys(in: rest, limit: Self.batchCount) }
             guard let last = names.last else { return count }
             // After the names were read: a process shows itself before its first request.
-            let hasCompany = try engine.hasCompany()
+            let isOpenElsewhere = try engine.isOpenElsewhere()
             let now = engine.options.monotonicNow()
             let hold = holds.newestHold
             let removable = state.withLock { state in
                 names.filter { name in
                     let seen = state.waiting[name] ?? Waiting(hold: hold, since: now)
-                    let isCopied = hasCompany && seen.since + Self.copyingSeconds > now
-                    guard isCopied || holds.isHeld(since: min(seen.hold, hold)) else {
+                    let mayBeCopied = isOpenElsewhere && seen.since + Self.copyingSeconds > now
+                    guard mayBeCopied || holds.isHeld(since: min(seen.hold, hold)) else {
                         state.waiting[name] = nil
                         return true
                     }

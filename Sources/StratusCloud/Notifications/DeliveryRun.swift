@@ -295,11 +295,12 @@ extension CloudService {
     /// each attempt that is then overtaken in turn has delivered something.
     private func deliver(takingOver: Bool = false) throws -> Delivery {
         var delivery = Delivery()
-        while try engine.working(
-            on: .deliveries, takingOver: takingOver, { try deliver(&delivery, leavingIt: !takingOver) }) == nil,
-            takingOver
-        {}
-        return delivery
+        while true {
+            let round: Void? = try engine.working(on: .deliveries, takingOver: takingOver) {
+                try deliver(&delivery, leavingIt: !takingOver)
+            }
+            if round != nil || !takingOver { return delivery }
+        }
     }
 
     private struct Delivery {

@@ -254,7 +254,6 @@ final class StoreBacking: Sendable {
     func beginEmptying(_ store: any OrderedStore) throws {
         try (store as? LevelDBStore)?.beginEmptying()
         guard let server = store as? PostgresStore else { return }
-        format.forget()
         try server.removeEverything()
         format.forget()
     }

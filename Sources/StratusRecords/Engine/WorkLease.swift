@@ -101,10 +101,10 @@ final class WorkLeases: Sendable {
     }
 
     /// Whether other processes were there at the last look.
-    var hasCompany: Bool { state.withLock { !$0.others.isEmpty } }
+    var sawOthers: Bool { state.withLock { !$0.others.isEmpty } }
 
     /// Whether other processes may know of this one, and can be reached.
-    var canSayGoodbye: Bool { state.withLock { $0.nextBeat != nil && !$0.hasFailed } }
+    var canLeave: Bool { state.withLock { $0.nextBeat != nil && !$0.hasFailed } }
 
     var isBeatDue: Bool { state.withLock { $0.nextBeat.map { $0 <= now() } ?? true } }
 
@@ -302,10 +302,10 @@ extension RecordEngine {
 
     /// Whether other processes have the store open, or have died and were not yet missed for a minute. It looks for
     /// them. What a crash has left cannot be told from what they are doing: list it first, ask, and then remove it.
-    package func hasCompany() throws -> Bool {
+    package func isOpenElsewhere() throws -> Bool {
         guard store.isShared else { return false }
         try workLeases.beat(in: store)
-        return workLeases.hasCompany
+        return workLeases.sawOthers
     }
 
     /// Whether this process may run a long-lived operation: no other process that is alive runs it. Where only this
@@ -340,7 +340,7 @@ extension RecordEngine {
 
     /// Lets other processes know that this one is about to close the store. If that fails, they find out.
     package func leave() {
-        guard store.isShared, workLeases.canSayGoodbye else { return }
+        guard store.isShared, workLeases.canLeave else { return }
         try? workLeases.giveBack(BackgroundWork.allCases, in: store, leaving: true)
     }
 }
