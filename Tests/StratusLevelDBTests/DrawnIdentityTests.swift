@@ -46,7 +46,7 @@ struct DrawnIdentityTests {
                 return .next
             }
         }
-        #expect(drawn.count == 16 + 1 + 3 * 2)
+        #expect(drawn.count == 16 + 1 + 2 * 2, "\(output)")
         #expect(Set(drawn).count == drawn.count, "\(output)")
         #expect(!drawn.contains { UUID.isWithoutRandomness($0) }, "\(output)")
         let report = try engine.verify()

@@ -142,7 +142,23 @@ final class TimedCondition: NSLocking, Sendable {
     private static let longestSeconds = 86_400.0
     private static let timeouts = DispatchQueue(label: "Stratus time-outs", attributes: .concurrent)
 
+    /// Sets the process's first timer and waits until it is set. It opens the descriptors that all timers share:
+    /// libdispatch ends a process that has none left by then.
+    private static let firstTimer: Void = {
+        let late = timer(afterSeconds: longestSeconds) {}
+        // When the second has fired, the late one was set and not only received.
+        for _ in 0..<2 {
+            let fired = DispatchSemaphore(value: 0)
+            let timer = timer(afterSeconds: 0.001) { fired.signal() }
+            fired.wait()
+            timer.cancel()
+        }
+        late.cancel()
+    }()
+
     private let condition = NSCondition()
+
+    init() { _ = Self.firstTimer }
 
     /// Seconds of the monotonic clock, from an arbitrary beginning.
     static var now: Double { ProcessInfo.processInfo.systemUptime }
@@ -167,14 +183,21 @@ final class TimedCondition: NSLocking, Sendable {
     func wait(until end: Double) -> Bool {
         let seconds = end - Self.now
         guard seconds > 0 else { return false }
-        let timer = DispatchSource.makeTimerSource(queue: Self.timeouts)
-        timer.schedule(deadline: .now() + min(seconds, Self.longestSeconds))
         // Locked, so that the thread that set the timer is waiting by now.
-        timer.setEventHandler { [self] in change {} }
-        timer.activate()
+        let timer = Self.timer(afterSeconds: min(seconds, Self.longestSeconds)) { [self] in change {} }
         wait()
         timer.cancel()
         return Self.now < end
+    }
+
+    private static func timer(
+        afterSeconds seconds: Double, _ body: @escaping @Sendable () -> Void
+    ) -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource(queue: timeouts)
+        timer.schedule(deadline: .now() + seconds)
+        timer.setEventHandler(handler: body)
+        timer.activate()
+        return timer
     }
 }
 

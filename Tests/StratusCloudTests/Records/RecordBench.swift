@@ -127,8 +127,8 @@ final class RecordBench: Sendable {
     /// Another server over this bench's files; the bench itself is closed.
     func reopened() throws -> CloudService {
         let identifiers = BenchIdentifiers(seed: 99)
-        // A store that was chosen stays open: the other server is one of another process.
-        if TestStores.chosen == nil { store.close() }
+        // A store that was chosen stays open: the other server is one of another process, and this one has ended.
+        if TestStores.chosen == nil { store.close() } else { service.engine.leave() }
         let reopened =
             try TestStores.chosen == nil
             ? LevelDBStore.open(at: directory.appendingPathComponent("store").path) : store

@@ -14,8 +14,6 @@ func drawIdentities(_ path: String) throws {
     defer { host.close() }
     let account = try host.account(externalID: "local", createIfMissing: .init())
     let database = host.container("iCloud.com.example.app", signedInAs: account).privateCloudDatabase
-    // What the first save opens is open from here on.
-    try save(CKRecordZone(zoneName: "first"), to: database)
     let devices = try FileManager.default.contentsOfDirectory(atPath: "/dev")
     say(devices.isEmpty ? "/dev is empty" : "/dev is not empty: this process has only the limit of descriptors")
     let taken = takeAllDescriptors()
