@@ -71,8 +71,10 @@ package final class PostgresStore: OrderedStore {
             to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library, counter: counter,
             jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
         let receipts = ReceiptUpkeep(onEvent: options.onEvent)
+        let standbys = StandbyUpkeep(settings, onEvent: options.onEvent)
         try lease?.start { connection in
             pool.closeSurplus()
+            try standbys.run(on: connection, until: .now + HostRows.requestSeconds)
             return try receipts.run(on: connection)
         }
         let store = PostgresStore(
@@ -206,7 +208,7 @@ package final class PostgresStore: OrderedStore {
     /// Why the store answers nothing until it is opened again: another host has taken it over. Nil while it answers.
     package var failure: StoreError? {
         do {
-            try source.lease?.checkReading()
+            try source.lease?.checkIsHeld()
             return nil
         } catch { return error as? StoreError }
     }

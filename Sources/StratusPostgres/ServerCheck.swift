@@ -20,6 +20,8 @@ struct ServerSettings: Sendable {
     var isLocal = true
     var usesTLS = false
     var hasStandby = false
+    /// Whether the address names several servers, of which one may replace another.
+    var hasSeveralServers = false
 
     private static let names = [
         "max_pred_locks_per_transaction", "fsync", "full_page_writes", "synchronous_commit",
@@ -43,6 +45,7 @@ struct ServerSettings: Sendable {
         let results = try connection.answers(until: deadline)
         var settings = ServerSettings()
         settings.version = connection.serverVersion
+        settings.hasSeveralServers = connection.info.endpoints.count > 1
         for row in 0..<results[0].rowCount {
             settings.values[try results[0].text(row, 0)] = try results[0].text(row, 1)
         }
@@ -110,8 +113,12 @@ struct ServerSettings: Sendable {
 
     private var standbyWarning: StoreError? {
         let name = "synchronous_standby_names"
-        guard hasStandby, values[name] == "" else { return nil }
-        return warning("A failover may lose commits: name a standby in synchronous_standby_names.", name)
+        guard hasStandby || hasSeveralServers, values[name] == "" else { return nil }
+        return warning(
+            """
+            A failover may lose commits: use Patroni's synchronous_mode_strict, or name a standby in \
+            synchronous_standby_names.
+            """, name)
     }
 
     private func connectionWarning(_ count: Int) -> StoreError? {
@@ -132,5 +139,37 @@ struct ServerSettings: Sendable {
         guard !isLocal, !usesTLS else { return nil }
         return warning(
             "Records travel unencrypted: use TLS, by sslmode=verify-full in the address.", "ssl", "off")
+    }
+}
+
+/// Looks while a store is open whether commits wait for a standby. A cluster that is not strict stops doing so when it
+/// has lost its standbys, and nothing fails.
+struct StandbyUpkeep: Sendable {
+    private let wasConfirmed: Locked<Bool>
+    private let onEvent: @Sendable (StoreError) -> Void
+
+    init(_ settings: ServerSettings, onEvent: @escaping @Sendable (StoreError) -> Void) {
+        wasConfirmed = Locked(settings.values[Self.setting].map { !$0.isEmpty } ?? false)
+        self.onEvent = onEvent
+    }
+
+    private static let setting = "synchronous_standby_names"
+
+    /// Says so when commits have stopped waiting.
+    func run(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
+        guard connection.isPostgreSQL else { return }
+        let query = SetUp.Query(
+            name: "look for a standby", sql: "SELECT current_setting('\(Self.setting)') <> ''")
+        let isConfirmed = try connection.run([query], until: deadline)[0].truth(0, 0)
+        let hasStopped = wasConfirmed.withLock { was in
+            defer { was = isConfirmed }
+            return was && !isConfirmed
+        }
+        guard hasStopped else { return }
+        onEvent(
+            StoreError(
+                .serverSetting,
+                "Commits are on one server only, and lost with it: bring a standby back, or set synchronous_mode_strict.",
+                ["setting": Self.setting, "value": ""]))
     }
 }

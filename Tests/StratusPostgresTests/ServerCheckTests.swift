@@ -1,6 +1,7 @@
 // Which settings of a server are reported, without a server.
 
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @testable import StratusPostgres
@@ -43,8 +44,30 @@ import Testing
         var unnamed = settings()
         unnamed.hasStandby = true
         #expect(unnamed.warnings(connectionCount: 16).map(\.fields["setting"]) == ["synchronous_standby_names"])
+        var several = settings()
+        several.hasSeveralServers = true
+        #expect(several.warnings(connectionCount: 16).map(\.fields["setting"]) == ["synchronous_standby_names"])
         let local = settings(["synchronous_standby_names": "one", "synchronous_commit": "local"])
         #expect(local.warnings(connectionCount: 16).map(\.fields["setting"]) == ["synchronous_commit"])
+    }
+
+    @Test(
+        "a host says once that commits have stopped waiting for a standby",
+        .enabled(if: PostgresTestStore.isServerThere))
+    func standbyGone() async throws {
+        try await TestThreads.offPool {
+            let connection = try TestServer.open(TestServer.info())
+            defer { connection.close() }
+            let events = Locked<[StoreError]>([])
+            let strict = StandbyUpkeep(settings(["synchronous_standby_names": "one"])) { event in
+                events.withLock { $0.append(event) }
+            }
+            for _ in 0..<2 { try strict.run(on: connection, until: TestServer.soon) }
+            #expect(events.value.map(\.code) == [.serverSetting])
+            let alone = StandbyUpkeep(settings()) { event in events.withLock { $0.append(event) } }
+            try alone.run(on: connection, until: TestServer.soon)
+            #expect(events.value.count == 1)
+        }
     }
 
     @Test("another machine without TLS is reported, and TLS is enough")

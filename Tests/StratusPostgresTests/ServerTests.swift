@@ -138,8 +138,8 @@ import Testing
             let connection = try TestServer.open(local)
             defer { connection.close() }
             #expect(try connection.number("SELECT 5::int8") == 5)
-            #expect(local.lastServer.value?.host == "localhost")
-            #expect(local.lastServer.value?.address == "127.0.0.1")
+            #expect(local.route.value.last?.host == "localhost")
+            #expect(local.route.value.last?.address == "127.0.0.1")
         }
     }
 

@@ -23,12 +23,14 @@ extension PostgresConnection {
                 let limit = min(deadline, .now + min(info.connectSeconds, share))
                 let connection = try connect(info, endpoint, until: limit, library)
                 try connection.setUp(as: role, until: limit)
-                info.lastServer.withLock { $0 = endpoint }
+                connection.endpoint = endpoint
+                guard info.note(endpoint, timeline: connection.timeline) else { throw connection.broken(.readOnly) }
                 return connection
             } catch {
                 // Another server would refuse the role, too; and a pooler is an error of the configuration.
                 guard error.isWorthRetrying else { throw error }
                 last = error
+                if error.origin == .deadline { info.noteSilence(of: endpoint) }
                 if error.origin == .server, answered == nil { answered = error }
             }
         }
@@ -106,6 +108,9 @@ extension PostgresConnection {
         try send(text: SetUp.settings.sql, named: SetUp.settings.name, SetUp.parameters(schema: info.schema))
         // The isolation of the next segment is what was just set: the generation must be read after the fence.
         try sync()
+        // In a segment of its own: other servers may not know the functions.
+        try send(text: SetUp.timeline.sql, named: SetUp.timeline.name)
+        try sync()
         if case .writer = role {
             var fence = StatementParameters()
             fence.add(SetUp.fenceClass)
@@ -118,7 +123,8 @@ extension PostgresConnection {
             for statement in Statement.allCases { try prepare(statement) }
             try sync()
         }
-        let outcomes = try flush(.until(end))
+        var outcomes = try flush(.until(end))
+        let timelineOutcome = outcomes.remove(at: 2)
         var results: [QueryResult] = []
         for outcome in outcomes {
             switch outcome {
@@ -130,6 +136,7 @@ extension PostgresConnection {
         do {
             try check(results[0])
             if case .writer = role, results[3].rowCount == 1 { generation = try results[3].integer(0, 0) }
+            if case .answer(let result) = timelineOutcome { timeline = try result.integer(0, 0) }
         } catch let error as ServerError {
             throw broken(error)
         } catch {
@@ -142,49 +149,13 @@ extension PostgresConnection {
         isPostgreSQL = try identity.truth(0, SetUp.Column.isPostgreSQL.rawValue)
         let isReadOnly = try identity.truth(0, SetUp.Column.isReadOnly.rawValue)
         if try identity.truth(0, SetUp.Column.isInRecovery.rawValue) || isReadOnly {
-            throw ServerError(origin: .server, severity: .error, state: SQLState("25006"))
+            throw ServerError.readOnly
         }
         let processID = try identity.integer(0, SetUp.Column.processID.rawValue, as: Int64.self)
         let isDirect = unsafe processID == Int64(symbols.backendPID(handle))
         if isPostgreSQL, !isDirect {
             throw ServerError(origin: .pooler)
         }
-    }
-}
-
-extension ConnectionInfo {
-    /// The servers of the address: first the one that took a connection last, then the others in their order. A name
-    /// that has several addresses is several servers, because libpq has no limit of time for each.
-    fileprivate func serversToTry() -> [Endpoint] {
-        let all = endpoints.flatMap { $0.resolved() }
-        guard let last = lastServer.value, all.contains(last) else { return all }
-        return [last] + all.filter { $0 != last }
-    }
-}
-
-extension ConnectionInfo.Endpoint {
-    /// The endpoint with each address of its host; itself where there is no name to look up, or where looking up fails,
-    /// which libpq then explains. It waits for the resolver.
-    fileprivate func resolved() -> [Self] {
-        guard let host, address == nil, host.first != "/", host.first != "@" else { return [self] }
-        var hints = unsafe addrinfo()
-        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var first: UnsafeMutablePointer<addrinfo>? = nil
-        guard unsafe getaddrinfo(host, nil, &hints, &first) == 0 else { return [self] }
-        defer { unsafe freeaddrinfo(first) }
-        var found: [Self] = []
-        var next = unsafe first
-        while let entry = unsafe next {
-            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            let failed = unsafe getnameinfo(
-                entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-            let numbers = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            if failed == 0 {
-                found.append(Self(host: host, address: String(decoding: numbers, as: UTF8.self), port: port))
-            }
-            unsafe next = entry.pointee.ai_next
-        }
-        return found.isEmpty ? [self] : found
     }
 }
 

@@ -30,6 +30,9 @@ enum ConnectionRole: Sendable {
 @safe final class PostgresConnection: @unchecked Sendable {  // because one thread at a time uses it: see invariant 1
     typealias Outcome = StatementOutcome<QueryResult>
 
+    /// How often a flush that waits looks whether the server was replaced.
+    private static let lookSeconds = 1.0
+
     let info: ConnectionInfo
     let symbols: LibpqSymbols
     let handle: Handle
@@ -47,6 +50,10 @@ enum ConnectionRole: Sendable {
     var serverVersion = 0
     /// Whether it is PostgreSQL itself, and no server that speaks its protocol.
     var isPostgreSQL = true
+    /// Which server of the address it is. Nil until the connection is set up.
+    var endpoint: ConnectionInfo.Endpoint?
+    /// The server's timeline, which every promotion of a standby raises. Zero where there is none.
+    var timeline: Int64 = 0
 
     @unsafe init(_ handle: Handle, _ info: ConnectionInfo, _ library: Libpq) {
         unsafe self.handle = unsafe handle
@@ -120,6 +127,7 @@ enum ConnectionRole: Sendable {
     func flush(_ limit: FlushLimit) throws(ServerError) -> [Outcome] {
         precondition(pipeline.isComplete, "A flush must end with a sync: the server would not answer.")
         guard !isBroken else { throw .lost("The connection was broken before.") }
+        guard !isReplaced else { throw broken(.readOnly) }
         notices.clear()
         var deadlines = FlushDeadlines(limit)
         var mayBeCancelled = false
@@ -130,13 +138,19 @@ enum ConnectionRole: Sendable {
         while true {
             let isSending = try advance()
             guard pipeline.isWaiting else { break }
-            if try wait(isSending: isSending, until: deadlines.next) { continue }
+            if try wait(isSending: isSending, until: min(deadlines.next, .now + Self.lookSeconds)) { continue }
+            // A replaced server may wait for its standby as long as it lives.
+            guard !isReplaced else { throw broken(.readOnly) }
+            guard deadlines.next <= .now else { continue }
             switch deadlines.pass() {
             case .notice(let notice): notice()
             case .cancel:
+                info.noteSilence(of: endpoint)
                 unsafe RequestCancel.send(symbols.getCancel(handle), symbols)
                 mayBeCancelled = true
-            case .giveUp: throw broken(.deadline)
+            case .giveUp:
+                info.noteSilence(of: endpoint)
+                throw broken(.deadline)
             }
         }
         let outcomes = pipeline.takeOutcomes()
@@ -161,7 +175,7 @@ enum ConnectionRole: Sendable {
 
     /// Whether the connection can be used, as far as can be found out without waiting.
     func checkIsUsable() -> Bool {
-        guard !isBroken else { return false }
+        guard !isBroken, !isReplaced else { return false }
         do {
             guard try wait(isSending: false, until: MonotonicTime(nanoseconds: 0)) else { return true }
             _ = try advance()
@@ -171,8 +185,14 @@ enum ConnectionRole: Sendable {
         return !isBroken
     }
 
+    /// Whether another server takes the writes now.
+    private var isReplaced: Bool { timeline > 0 && timeline < info.route.value.timeline }
+
     /// The warnings of the last flush, and what else the server said without being asked.
     var lastNotices: [ServerNotice] { notices.all }
+
+    /// Whether the server has warned of something in the last flush: of a commit, that it waits for no standby.
+    var wasWarned: Bool { lastNotices.contains { $0.severity == .warning } }
 
     /// The notifications that have arrived, the oldest first.
     func takeNotifications() -> [ServerNotification] {

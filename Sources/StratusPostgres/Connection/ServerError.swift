@@ -86,6 +86,12 @@ struct ServerError: Error, Hashable, Sendable {
 
     static let deadline = ServerError(origin: .deadline)
 
+    /// The server takes no writes: it is a standby, or was replaced and does not know it.
+    static let readOnly = ServerError(origin: .server, severity: .error, state: SQLState("25006"))
+
+    /// The server has stopped waiting for a standby, which it says by a warning: what it did may be lost.
+    static let unconfirmed = ServerError(origin: .server, severity: .error, state: SQLState("40003"))
+
     static func misplacedAnswer(_ what: String) -> ServerError {
         ServerError(origin: .protocolMismatch, message: what)
     }

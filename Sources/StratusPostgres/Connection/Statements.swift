@@ -125,6 +125,11 @@ enum SetUp {
                 version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
             """)
 
+    /// The number of the server's timeline. Standbys, and other servers, refuse it.
+    static let timeline = Query(
+        name: "timeline",
+        sql: "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8")
+
     /// Leaves out what the server does not know.
     static let settings = Query(
         name: "settings",

@@ -82,8 +82,7 @@ package struct ConnectionInfo: Sendable, CustomStringConvertible {
     let schema: String?
     /// Where to connect, in order.
     let endpoints: [Endpoint]
-    /// The one of them, with its address, that took a connection last.
-    let lastServer = Locked<Endpoint?>(nil)
+    let route = Locked(ServerRoute())
     /// How long one server may take to answer.
     let connectSeconds: Double
     private let secrets: Secrets

@@ -93,6 +93,7 @@ final class ReceiptDesk: Sendable {
     ///
     /// Throws `.commitUnknown` if the store closes, no server answers for ten minutes, or half an hour has passed.
     func settle(_ question: Question, willAsk: () -> Void) throws -> Bool {
+        let last = MonotonicTime.now + Double(Self.trustedMilliseconds) / 1_000
         var end = MonotonicTime.now + Self.silenceSeconds
         var attempt = 0
         while true {
@@ -104,7 +105,7 @@ final class ReceiptDesk: Sendable {
                 return false
             } catch let error as ServerError {
                 // It has answered, so it may do better.
-                if error.origin == .server, !error.endsConnection { end = .now + Self.silenceSeconds }
+                if error.origin == .server, !error.endsConnection { end = min(last, .now + Self.silenceSeconds) }
                 attempt += 1
                 try pause(attempt, until: end, after: error.storeError())
             } catch let error as StoreError where error.code != .commitUnknown {
@@ -149,9 +150,7 @@ final class ReceiptDesk: Sendable {
         switch outcomes.dropFirst().first {
         case .answer(let result):
             // This commit is not sure either: the next one will be.
-            guard !connection.lastNotices.contains(where: { $0.severity == .warning }) else {
-                throw ServerError(origin: .server, severity: .error, state: SQLState("40003"))
-            }
+            guard !connection.wasWarned else { throw ServerError.unconfirmed }
             return (try result.integer(0, 0), try result.integer(0, 1))
         case .failure(let error):
             // The lost transaction still holds the row. It waits for its client, or for a standby, or works.
@@ -162,7 +161,8 @@ final class ReceiptDesk: Sendable {
     }
 
     /// Ends the process of a lost connection: its transaction is then committed or not. The number may be another
-    /// connection's by now, which is then opened again.
+    /// connection's by now, which is then opened again. One that waits for a standby goes on: ended, it would show
+    /// others what a failover may still lose.
     private func endTransaction(of question: Question, on connection: PostgresConnection) throws {
         var parameters = StatementParameters()
         parameters.add(question.processID)
@@ -170,6 +170,7 @@ final class ReceiptDesk: Sendable {
             text: """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                     WHERE pid = $1::int4 AND datname = current_database() AND usename = current_user
+                        AND wait_event IS DISTINCT FROM 'SyncRep'
                 """, named: "end a lost transaction", parameters)
         try connection.sync()
         _ = try connection.flush(.until(.now + Self.requestSeconds))

@@ -230,26 +230,36 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     }
 
     /// Throws `.held` when another host has taken the store over.
-    func checkReading() throws {
+    func checkIsHeld() throws {
         if case .lost(let look) = monitor.withLock({ health.state(at: Self.now) }) { throw Self.held(by: look) }
     }
 
-    /// The same; and a failure that may pass while the server was not reached for long.
-    func checkWriting() throws {
+    /// The same; and a failure that may pass while no beat was confirmed for long: another server may have replaced
+    /// this one, so that what is read here is old.
+    func checkIsConfirmed() throws {
         switch monitor.withLock({ health.state(at: Self.now) }) {
         case .held: return
         case .lost(let look): throw Self.held(by: look)
         case .unsure:
             throw WireFailure.lost(
-                StoreError(.unavailable, "The server was not reached for four seconds: writing waits until it is."))
+                StoreError(.unavailable, "PostgreSQL has confirmed nothing for four seconds: is it overloaded?"))
         }
+    }
+
+    /// The same; and a failure that passes within seconds while another host may still read from a server that this one
+    /// has replaced.
+    func checkMayWrite() throws {
+        try checkIsConfirmed()
+        guard info.route.value.mayBeReadElsewhere else { return }
+        throw WireFailure.lost(
+            StoreError(.unavailable, "PostgreSQL has moved to another server: writing waits for four seconds."))
     }
 
     /// Compares the generation that a transaction has read. Throws `.held` if it is another host's.
     func check(_ look: LeaseLook) throws {
         guard look.generation != generation else { return }
         noteLoss(to: look)
-        try checkReading()
+        try checkIsHeld()
     }
 
     /// The error of a connection that was opened for another host's generation; nil if it is ours.
@@ -281,6 +291,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 try connection.sync()
                 try connection.send(text: HostRows.lookQuery, named: "look at the lease")
                 let look = try HostRows.readLook(try connection.answers(until: .now + HostRows.requestSeconds)[1])
+                // A server that was replaced has no standby that confirms a beat.
+                guard !connection.wasWarned else { throw ServerError.unconfirmed }
                 monitor.withLock { health.note(look, beatBegan: began) }
                 if look.generation != generation { noteLoss(to: look) }
                 if nextUpkeep <= .now {

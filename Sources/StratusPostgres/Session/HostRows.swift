@@ -187,7 +187,7 @@ enum HostRows {
             case .skipped: break
             }
         }
-        guard results.popLast()?.commandTag == "COMMIT" else { return nil }
+        guard results.popLast()?.commandTag == "COMMIT", !connection.wasWarned else { return nil }
         return Array(results.dropFirst())
     }
 

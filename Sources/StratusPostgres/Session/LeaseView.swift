@@ -84,7 +84,7 @@ struct LeaseHealth {
         case lost(LeaseLook)
     }
 
-    static let trustedSeconds = 4.0
+    static let trustedSeconds = ServerRoute.trustedSeconds
 
     private let generation: Int64
     private let holder: [UInt8]

@@ -45,7 +45,7 @@ final class PostgresSource: WireSource {
     func note(_ change: (inout Counts) -> Void) { counts.withLock { change(&$0) } }
 
     func beginReading(_ scope: ReadScope, for caller: WireCaller) throws -> any WireSession {
-        try lease?.checkReading()
+        try lease?.checkIsConfirmed()
         return PostgresReadSession(self, try lend(to: caller), scope)
     }
 
@@ -54,7 +54,7 @@ final class PostgresSource: WireSource {
     }
 
     func beginTransaction(lane: StoreLane?, for caller: WireCaller) throws -> PostgresWriteSession {
-        try requireHosting().checkWriting()
+        try requireHosting().checkMayWrite()
         let lock = lane.map { AdvisoryLock.number(schema: info.schema, lane: $0.name) }
         return PostgresWriteSession(self, try lend(to: caller), lock: lock, for: caller)
     }

@@ -52,6 +52,8 @@ final class PostgresWriteSession: PostgresSession {
         }
         let row = try takeHostRow(&outcomes)
         try source.lease?.check(row.lease)
+        // The connection may be the first one to another server.
+        try source.lease?.checkMayWrite()
         begunAt = row.time
     }
 

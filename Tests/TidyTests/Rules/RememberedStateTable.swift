@@ -93,13 +93,15 @@ extension RememberedStateRule {
         "PostgresConnection": [
             .local("one connection"): [
                 "pipeline", "isFinished", "isBroken", "trips", "counter", "generation", "serverVersion", "isPostgreSQL",
+                "endpoint", "timeline",
             ]
         ],
         "NoticeBox": [.local("one connection"): ["all"]],
         "TripCounter": [.local("a counter"): ["state"]],
-        "ConnectionInfo": [.guess: ["lastServer"]],
+        "ConnectionInfo": [.guess: ["route"]],
         "Libpq": [.local("the loaded library"): ["loaded"]],
         "ReceiptUpkeep": [.guess: ["limit"]],
+        "StandbyUpkeep": [.local("a warning"): ["wasConfirmed"]],
         // Notifications only wake: who is woken reads the store.
         "ChangeNotices": [.local("a thread"): ["monitor", "ended", "posted", "isStopping", "isRunning"]],
         "HostLease": [
