@@ -84,6 +84,13 @@ postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, f
 hosts: bootstrap ## Runs the suites of sharing and feeds with people who use STRATUS_HOST_COUNT=2 hosts of a store on PostgreSQL
 	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres-hosts $(TEST) --filter '$(or $(FILTER),^Stratus(Sharing|Feed)Tests[.])'
 
+# How many times a server is lost: make failover ROUNDS=50
+ROUNDS ?= 3
+
+.PHONY: failover
+failover: bootstrap ## Loses servers of a cluster while callers write (ROUNDS=3), and looks for what was acknowledged
+	scripts/cluster run -- env STRATUS_ROUNDS=$(ROUNDS) $(TEST) --filter '$(or $(FILTER),FailoverTests)'
+
 SERVICE := Examples/HostService
 SOURCES += $(SERVICE)/Sources $(SERVICE)/Tests $(SERVICE)/Package.swift
 
@@ -102,6 +109,12 @@ mutants: bootstrap ## Plants every fault of Tests/Mutants and prints those that 
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
 	scripts/postgres run -- swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
+
+.PHONY: deployment
+deployment: bootstrap ## Starts the example on three nodes and two hosts, and runs a user's journey across both
+	swift build --package-path $(SERVICE) --scratch-path .build/service --build-tests
+	LISTS_PROGRAM="$$PWD/.build/service/debug/shared-lists" $(SERVICE)/Deployment/run -- \
+		swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) --skip-build --filter DeploymentTests
 
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation, public symbols, the manual and the house rules

@@ -3,7 +3,7 @@
 import StratusKit
 
 /// Opens the store at an address, and saves the records "1", "2", … in a zone of the account "counter" until it
-/// cannot. Prints each number after its save, and at the end the code of the error.
+/// cannot. It begins after those that are there. Prints each number after its save, and at the end the code of the error.
 func saveOnServer(_ url: String) async {
     do {
         var options = Stratus.Options()
@@ -13,7 +13,7 @@ func saveOnServer(_ url: String) async {
         let account = try await store.account(externalID: "counter", createIfMissing: .init())
         let database = store.container("iCloud.com.example.counter", signedInAs: account).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Numbers"))
-        var number = 0
+        var number = try await recordCount(of: zone.zoneID, in: database)
         while true {
             number += 1
             let id = CKRecord.ID(recordName: "\(number)", zoneID: zone.zoneID)
@@ -27,4 +27,14 @@ func saveOnServer(_ url: String) async {
     } catch {
         say("\(error)")
     }
+}
+
+private func recordCount(of zone: CKRecordZone.ID, in database: CKDatabase) async throws -> Int {
+    var (count, token, isMoreComing) = (0, CKServerChangeToken?.none, true)
+    while isMoreComing {
+        let changes = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+        count += changes.modificationResultsByID.count
+        (token, isMoreComing) = (changes.changeToken, changes.moreComing)
+    }
+    return count
 }

@@ -9,6 +9,8 @@ enum RepositoryRule {
         "www.icloud.com", "www.sqlite.org", "www.w3.org",
         // No host: the address of a database begins with its container, as in db://iCloud.default/public.
         "icloud.default",
+        // Any machine's own.
+        "127.0.0.1",
     ]
     private static let exampleSuffixes = ["example", "example.com", "example.org", "example.net", "test", "invalid"]
 
