@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// The lines of an answer that does not end.
-private struct OpenAnswer {
+struct OpenAnswer {
     private var parts: HTTPClientResponse.Body.AsyncIterator
     private var lines: [Substring] = []
 
