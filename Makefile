@@ -80,9 +80,12 @@ postgres: bootstrap ## Runs the tests of the store on PostgreSQL with their long
 postgres-suites: bootstrap ## Runs the suites of records, the server, sharing, feeds and queries on PostgreSQL
 	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres $(TEST) --filter '$(or $(FILTER),$(POSTGRES_SUITES))'
 
+# Not the tests that plant faults in the naive side of queries: they need no server.
+HOSTS_SUITES := ^Stratus(Sharing|Feed)Tests[.]|[.]QueryHistoryTests/|RandomQueryTests/(development|production|onMany)|SyncHistoryTests
+
 .PHONY: hosts
-hosts: bootstrap ## Runs the suites of sharing and feeds with people who use STRATUS_HOST_COUNT=2 hosts of a store on PostgreSQL
-	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres-hosts $(TEST) --filter '$(or $(FILTER),^Stratus(Sharing|Feed)Tests[.])'
+hosts: bootstrap ## Runs the histories of sharing, feeds, queries and sync engines at STRATUS_HOST_COUNT=2 hosts of a store on PostgreSQL
+	$(POSTGRES_RUN) STRATUS_TEST_STORE=postgres-hosts $(TEST) --filter '$(or $(FILTER),$(HOSTS_SUITES))'
 
 # How many times a server is lost: make failover ROUNDS=50
 ROUNDS ?= 3

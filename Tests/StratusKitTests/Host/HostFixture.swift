@@ -53,6 +53,16 @@ extension Stratus {
         let store = try inMemory(options: .tested(change))
         return (store, try store.createAccount(.init(emails: ["test@example.com"]), externalID: "test"))
     }
+
+    /// Hosts of one store, if the chosen kind of stores has several; nil if it is another.
+    static func testedHosts(_ change: (inout Stratus.Options) -> Void = { _ in }) throws -> [Stratus]? {
+        try TestStores.makeShared()?.enumerated().map { index, store in
+            var options = Stratus.Options.tested(change)
+            // Hosts that draw the same numbers would take each other's.
+            if index > 0 { options.identifiers = .seeded(UInt64(1_000 + index)) }
+            return try Stratus(on: store, options: options)
+        }
+    }
 }
 
 /// A record of the default zone, or of another.

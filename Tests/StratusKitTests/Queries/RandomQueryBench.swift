@@ -1,9 +1,11 @@
 // A store with an owner's two zones, a shared folder with a guest, and all that is in them as plain values: the subject
-// of random queries, page by page, while records are added, changed and deleted.
+// of random queries, page by page, while records are added, changed and deleted. If it has several hosts, each request
+// goes to another one than the request before.
 
 import Foundation
 import StratusKit
 import StratusRecords
+import StratusStore
 import StratusTestSupport
 
 /// What the store answered otherwise than looking at every record does.
@@ -17,7 +19,8 @@ struct RandomQueryBench {
     private static let questionCount = 10
     private static let pageLimits = [3, 7, 15, 40, CKQueryOperation.maximumResults]
 
-    private let store: Stratus
+    private let hosts: [Stratus]
+    private let turn = Locked(0)
     private let clock: Stratus.ManualClock
     private let accounts: [NaivePerson: Stratus.Account]
     private let fault: NaiveFault?
@@ -36,20 +39,23 @@ struct RandomQueryBench {
     init(_ random: SplitMix64, isProduction: Bool = false, fault: NaiveFault? = nil) throws {
         var dice = NaiveDice(random: random)
         let clock = Stratus.ManualClock(now: NaiveQueryWriter.start)
-        let (store, owner) = try Stratus.tested { options in
+        func settings(_ options: inout Stratus.Options) {
             options.clock = .manual(clock)
             options.schemaMode = isProduction ? .production : .development
         }
+        hosts = try Stratus.testedHosts(settings) ?? [Stratus.inMemory(options: .tested(settings))]
+        let store = hosts[0]
+        let owner = try store.createAccount(.init(emails: ["test@example.com"]), externalID: "test")
         let marks = isProduction ? dice.marks() : nil
         if let marks { try store.importSchema(Self.schema(marks), intoContainer: Self.containerID) }
         let guest = try store.createAccount(.init(emails: ["guest@example.com"]), externalID: "guest")
         accounts = [.owner: owner, .guest: guest]
-        (self.store, self.clock, self.dice, self.fault, self.marks) = (store, clock, dice, fault, marks)
+        (self.clock, self.dice, self.fault, self.marks) = (clock, dice, fault, marks)
     }
 
     func close() async throws {
-        let store = store
-        try await onThread { store.close() }
+        let hosts = hosts
+        try await onThread { for host in hosts { host.close() } }
     }
 
     /// Runs a number of queries. Throws `QueryMismatch` at the first wrong answer.
@@ -63,9 +69,12 @@ struct RandomQueryBench {
 
     // MARK: Names
 
+    /// The host whose turn it is.
+    private func nextHost() -> Stratus { hosts[turn.takeNext() % hosts.count] }
+
     private func container(_ person: NaivePerson) throws -> CKContainer {
         guard let account = accounts[person] else { throw QueryMismatch(description: "nobody is \(person)") }
-        return store.container(Self.containerID, signedInAs: account)
+        return nextHost().container(Self.containerID, signedInAs: account)
     }
 
     private func database(_ person: NaivePerson) throws -> CKDatabase {
@@ -186,8 +195,8 @@ struct RandomQueryBench {
             saved.append(filled(record, plain, person))
         }
         if !saved.isEmpty || !deleted.isEmpty { try await save(saved, deleting: deleted, as: person) }
-        let store = store
-        if dice.random.isOne(in: 8) { try await onThread { try store.performUpkeep() } }
+        let host = nextHost()
+        if dice.random.isOne(in: 8) { try await onThread { try host.performUpkeep() } }
     }
 
     private mutating func changed(
@@ -251,10 +260,9 @@ struct RandomQueryBench {
     private mutating func pages(
         of query: CKQuery, _ zone: NaiveZone?, _ asker: NaivePerson
     ) async throws -> [CKRecord.ID] {
-        let database = try database(asker)
         let desiredKeys: [CKRecord.FieldKey]? = dice.random.element(of: [nil, [], ["text"]])
         let limit = dice.random.element(of: Self.pageLimits)
-        var page = try await database.records(
+        var page = try await database(asker).records(
             matching: query, inZoneWith: zone.map { zoneID($0, for: asker) }, desiredKeys: desiredKeys,
             resultsLimit: limit)
         var found: [CKRecord.ID] = []
@@ -274,7 +282,7 @@ struct RandomQueryBench {
             guard found.count <= 2 * (records.count + 1) else {
                 throw QueryMismatch(description: "\(query) does not end")
             }
-            page = try await database.records(
+            page = try await database(asker).records(
                 continuingMatchFrom: cursor, desiredKeys: desiredKeys,
                 resultsLimit: dice.random.element(of: Self.pageLimits))
         }

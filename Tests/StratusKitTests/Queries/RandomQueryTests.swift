@@ -11,7 +11,8 @@ struct RandomQueryTests {
     private static let storeQueryCount = 70
 
     private static var queryCount: Int {
-        ProcessInfo.processInfo.environment["STRATUS_QUERIES"].flatMap { Int($0) } ?? 420
+        let usual = TestStores.chosen == .postgresHosts ? storeQueryCount : 420
+        return ProcessInfo.processInfo.environment["STRATUS_QUERIES"].flatMap { Int($0) } ?? usual
     }
 
     /// Queries a store of its own, and returns the first wrong answer.
@@ -67,6 +68,29 @@ struct RandomQueryTests {
         }
         #expect(answeredCount > 10)
         #expect(refusedCount > 10)
+    }
+
+    @Test(
+        """
+        [Q-01][Q-10][Q-12][Q-13][Q-14] every query whose pages come from two or four hosts of one store in turn gives \
+        the same as examining every record
+        """, arguments: [2, 4])
+    func onManyHosts(hostCount: Int) async throws {
+        let random = SplitMix64.announced("random queries at \(hostCount) hosts")
+        try await TestStores.withHosts(hostCount) {
+            var (foundCount, pageCount) = (0, 0)
+            for (index, isProduction) in [false, false, true].enumerated() {
+                let mismatch = try await mismatch(
+                    random.generator(forCase: index), queryCount: 40, isProduction: isProduction
+                ) { bench in
+                    foundCount += bench.foundCount
+                    pageCount += bench.pageCount
+                }
+                try #require(mismatch == nil, "\(mismatch ?? "")")
+            }
+            #expect(foundCount > 100)
+            #expect(pageCount > 100)
+        }
     }
 
     @Test("a reference implementation that is wrong in one way is detected", arguments: NaiveFault.allCases)

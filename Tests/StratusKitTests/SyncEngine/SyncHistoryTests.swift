@@ -38,7 +38,7 @@ private struct SyncHistory {
         await devices[0].createZone()
         try? await devices[0].send()
         for device in devices { try await device.fetch() }
-        await stage.cloud.settle()
+        await stage.settle()
     }
 
     mutating func step() async throws {
@@ -62,7 +62,7 @@ private struct SyncHistory {
         case 18, 19: if hardships.faults { plan() }
         default: break
         }
-        if hardships.isAutomatic { await stage.cloud.settle() }
+        if hardships.isAutomatic { await stage.settle() }
     }
 
     private mutating func write(_ device: Replica) async {
@@ -73,7 +73,7 @@ private struct SyncHistory {
         log.append("\(device.name) writes \(name) \(text)")
         await device.write(name, text)
         // The state is reported, so what was written is on the disk.
-        await stage.cloud.settle()
+        await stage.settle()
     }
 
     private mutating func sync(_ what: String, _ body: () async throws -> Void) async {
@@ -90,29 +90,32 @@ private struct SyncHistory {
         devices[index] = try await stage.replica(device.name, isAutomatic: hardships.isAutomatic, disk)
     }
 
+    /// Plans a fault at every host.
     private mutating func plan() {
-        let faults = stage.cloud.faults
         let record = Replica.recordID(random.element(of: Self.names))
-        switch random.below(8) {
-        case 0: faults.fail(.operation(.modifyRecords), with: .networkFailure)
-        case 1: faults.fail(.operation(.fetchZoneChanges), with: .networkUnavailable)
-        case 2: faults.fail(.operation(.fetchDatabaseChanges), with: .serviceUnavailable, retryAfter: 3)
-        case 3: faults.fail(.zone(Replica.zoneID), with: .zoneBusy, retryAfter: 2)
-        case 4: faults.fail(.record(record), with: .quotaExceeded)
-        case 5: faults.loseAnswers(of: .modifyRecords)
-        case 6: faults.fail(.operation(.fetchZoneChanges), with: .changeTokenExpired)
-        default: faults.fail(.everything, with: .requestRateLimited, retryAfter: 5)
+        let kind = random.below(8)
+        for faults in stage.hosts.map(\.faults) {
+            switch kind {
+            case 0: faults.fail(.operation(.modifyRecords), with: .networkFailure)
+            case 1: faults.fail(.operation(.fetchZoneChanges), with: .networkUnavailable)
+            case 2: faults.fail(.operation(.fetchDatabaseChanges), with: .serviceUnavailable, retryAfter: 3)
+            case 3: faults.fail(.zone(Replica.zoneID), with: .zoneBusy, retryAfter: 2)
+            case 4: faults.fail(.record(record), with: .quotaExceeded)
+            case 5: faults.loseAnswers(of: .modifyRecords)
+            case 6: faults.fail(.operation(.fetchZoneChanges), with: .changeTokenExpired)
+            default: faults.fail(.everything, with: .requestRateLimited, retryAfter: 5)
+            }
         }
         log.append("a fault is planned")
     }
 
     /// Lets everything settle, and checks it.
     mutating func check() async throws {
-        stage.cloud.faults.removeAll()
+        for host in stage.hosts { host.faults.removeAll() }
         if hardships.isAutomatic {
             for _ in 0..<8 {
                 stage.clock.advance(by: 60)
-                await stage.cloud.settle()
+                await stage.settle()
             }
         } else {
             for _ in 0..<4 {
@@ -144,8 +147,9 @@ private struct SyncHistory {
         _ count: Int, _ seed: UInt64, _ hardships: SyncHistory.Hardships, steps: Int = 40
     ) async throws {
         let random = SplitMix64.announced("sync histories", defaultSeed: seed)
-        for index in 0..<count {
-            try await withSyncStage { stage in
+        let isOnServer = TestStores.chosen?.isOnServer == true
+        for index in 0..<(isOnServer ? min(count, Int(PostgresTestStore.historyCount)) : count) {
+            try await withSyncStage(isShared: true) { stage in
                 var history = try await SyncHistory(stage, hardships, random.generator(forCase: index))
                 for _ in 0..<steps { try await history.step() }
                 try await history.check()
@@ -160,6 +164,39 @@ private struct SyncHistory {
     func overWire() async throws {
         try await TestStores.$chosen.withValue(.wire) {
             try await run(1, 7, .init(deletes: true, faults: true, restarts: true))
+        }
+    }
+
+    @Test(
+        """
+        [E-04][E-06][E-07][E-09] devices that use two or four hosts of one store, and another one after each restart, \
+        lose no write
+        """, arguments: [2, 4])
+    func onManyHosts(hostCount: Int) async throws {
+        try await TestStores.withHosts(hostCount) {
+            try await run(2, 8, .init())
+            try await run(3, 9, .init(faults: true, restarts: true))
+        }
+    }
+
+    @Test(
+        "[E-06][Z-07] devices of two or four hosts agree on deletions of notes and zones, with faults and restarts",
+        arguments: [2, 4])
+    func deletionsOnManyHosts(hostCount: Int) async throws {
+        try await TestStores.withHosts(hostCount) {
+            try await run(4, 10, .init(deletes: true, deletesZones: true, faults: true, restarts: true))
+        }
+    }
+
+    @Test(
+        "[E-07][E-12] engines at two or four hosts that sync automatically converge, and lose nothing by faults and restarts",
+        arguments: [2, 4])
+    func automaticOnManyHosts(hostCount: Int) async throws {
+        try await TestStores.withHosts(hostCount) {
+            try await run(2, 11, .init(isAutomatic: true))
+            try await run(2, 12, .init(faults: true, restarts: true, isAutomatic: true))
+            try await run(
+                2, 13, .init(deletes: true, deletesZones: true, faults: true, restarts: true, isAutomatic: true))
         }
     }
 

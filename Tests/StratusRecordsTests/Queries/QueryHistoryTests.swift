@@ -1,4 +1,5 @@
-// Random queries over random records, against the oracle, while records and indexes change between them.
+// Random queries over random records, against the oracle, while records and indexes change between them. A history may
+// have the engines of several hosts, of which each request uses another one.
 
 import Foundation
 import StratusLayout
@@ -20,7 +21,8 @@ struct QueryHistoryTests {
         let asked = try await TestThreads.offPool {
             var asked = QueryHistory.Asked()
             for index in 0..<Self.count {
-                var history = try QueryHistory(random.generator(forCase: index), TestStores.make())
+                let stores = try TestStores.makeShared() ?? [TestStores.make()]
+                var history = try QueryHistory(random.generator(forCase: index), stores)
                 try history.run(steps: 25, queriesPerStep: 10)
                 asked.add(history.asked)
             }
@@ -36,8 +38,23 @@ struct QueryHistoryTests {
     func overWire() async throws {
         let random = SplitMix64.announced("query histories over a wire")
         try await TestThreads.offPool {
-            var history = try QueryHistory(random, TripStore())
+            var history = try QueryHistory(random, [TripStore()])
             try history.run(steps: 15, queriesPerStep: 10)
+        }
+    }
+
+    @Test(
+        "[Q-13][Q-14] every query gives the same result as examining every record, if hosts of one store take turns",
+        arguments: [2, 4])
+    func onManyHosts(hostCount: Int) async throws {
+        let random = SplitMix64.announced("query histories of \(hostCount) hosts")
+        try await TestStores.withHosts(hostCount) {
+            // Chosen in this task, and not on the other thread.
+            let stores = try #require(try TestStores.makeShared())
+            try await TestThreads.offPool {
+                var history = try QueryHistory(random, stores)
+                try history.run(steps: 25, queriesPerStep: 10)
+            }
         }
     }
 
@@ -50,7 +67,7 @@ struct QueryHistoryTests {
                 defer { try? FileManager.default.removeItem(atPath: path) }
                 let store = try TestStores.make { try LevelDBStore.open(at: path) }
                 defer { store.close() }
-                var history = try QueryHistory(random.generator(forCase: index), store)
+                var history = try QueryHistory(random.generator(forCase: index), [store])
                 try history.run(steps: 10, queriesPerStep: 10)
             }
         }
@@ -97,24 +114,35 @@ struct QueryMismatch: Error, CustomStringConvertible {
 
 /// A zone, its known contents, and the dice.
 struct QueryHistory {
-    let engine: RecordEngine
+    /// Of all hosts of the store.
+    private let engines: [RecordEngine]
+    private let turn = Locked(0)
     let id = ZoneID(database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "zone")
     var dice: QueryDice
     var records: [RecordName: StoredRecord] = [:]
     var tick = 0.0
     private(set) var asked = Asked()
 
-    init(_ random: SplitMix64, _ store: any OrderedStore) throws {
+    init(_ random: SplitMix64, _ stores: [any OrderedStore]) throws {
         dice = QueryDice(random: random)
         var options = RecordEngineOptions()
         options.limits.indexBatchCount = 3
         options.limits.queryProbeCount = dice.random.element(of: [0, 2, 8, 128])
-        engine = try RecordEngine(store: store, options: options, incarnation: dice.random.uuid())
+        var engines: [RecordEngine] = []
+        for store in stores {
+            engines.append(try RecordEngine(store: store, options: options, incarnation: dice.random.uuid()))
+        }
+        self.engines = engines
         let birth = ZoneBirth(
             identity: dice.random.uuid(), incarnation: dice.random.uuid(),
             stamp: Stamp(date: Date(timeIntervalSinceReferenceDate: 0), user: "alice"),
             databaseIdentity: dice.random.uuid())
-        try engine.transact { [id] in try $0.createZone(id, birth) }
+        try nextEngine().transact { [id] in try $0.createZone(id, birth) }
+    }
+
+    /// The engine of the host whose turn it is.
+    private func nextEngine() -> RecordEngine {
+        engines[turn.takeNext() % engines.count]
     }
 
     mutating func run(steps: Int, queriesPerStep: Int) throws {
@@ -131,7 +159,7 @@ struct QueryHistory {
     }
 
     func verify() throws {
-        let report = try engine.verify()
+        let report = try nextEngine().verify()
         guard report.isClean else { throw QueryMismatch(description: "verify: \(report.findings)") }
     }
 
@@ -164,7 +192,7 @@ struct QueryHistory {
         }
         if dice.random.isOne(in: 3) { request.queryIndexes = ["Thing": dice.indexes(), "Other": dice.indexes()] }
         let sent = request
-        let plan = try engine.transact { [id] in try $0.apply(sent, in: id) }
+        let plan = try nextEngine().transact { [id] in try $0.apply(sent, in: id) }
         for stored in plan.saved { records[stored.record.name] = stored }
         for deletion in plan.deleted { records[deletion.name] = nil }
     }
@@ -172,13 +200,13 @@ struct QueryHistory {
     private mutating func changeIndexes() throws {
         let wanted = dice.indexes()
         let type: RecordType = dice.random.isOne(in: 3) ? "Other" : "Thing"
-        try engine.transact { [id] transaction in
+        try nextEngine().transact { [id] transaction in
             try transaction.setQueryIndexes(wanted, of: type, in: transaction.existingZone(id))
         }
     }
 
     private func build(commits: Int) throws {
-        try engine.buildIndexes(pause: {}, shouldContinue: { $0.commits < commits })
+        try nextEngine().buildIndexes(pause: {}, shouldContinue: { $0.commits < commits })
     }
 
     private mutating func ask() throws {
@@ -195,7 +223,7 @@ struct QueryHistory {
             let limit = 1 + dice.random.below(dice.random.isOne(in: 8) ? 5 : 100)
             let looks = dice.random.isOne(in: 8) ? 1 + dice.random.below(10) : 1_000
             let selection: FieldSelection = dice.random.element(of: [.all, .none, .only(["int", "text"])])
-            let page = try engine.read { [id] reader in
+            let page = try nextEngine().read { [id] reader in
                 let zone = try reader.existingZone(id)
                 let plan = try zone.plan(query, order: order)
                 order = plan.order

@@ -75,6 +75,13 @@ package enum TestStores {
         default: return nil
         }
     }
+
+    /// Runs a test whose stores are shared by so many hosts: on the server if all suites with several hosts are there.
+    package static func withHosts(_ count: Int, _ body: () async throws -> Void) async throws {
+        try await $hostCount.withValue(count) {
+            try await $chosen.withValue(chosen == .postgresHosts ? .postgresHosts : .hosts) { try await body() }
+        }
+    }
 }
 
 /// A store on LevelDB whose directory is removed with it.

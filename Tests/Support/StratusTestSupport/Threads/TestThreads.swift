@@ -2,7 +2,7 @@
 // every other test, so blocking work runs here. Nothing sleeps: threads wait for each other by name, and a wait that
 // would never end becomes an error.
 
-import StratusStore
+package import StratusStore
 internal import Foundation
 
 /// A wait that would never have ended.
@@ -102,6 +102,16 @@ package final class Latch: Sendable {
     package func wait() throws {
         try gate.wait()
         gate.open()
+    }
+}
+
+extension Locked<Int> {
+    /// The number, which is one larger afterwards.
+    package func takeNext() -> Int {
+        withLock { number in
+            defer { number += 1 }
+            return number
+        }
     }
 }
 
