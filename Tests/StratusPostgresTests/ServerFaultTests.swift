@@ -90,6 +90,44 @@ struct ServerFaultTests {
         }
     }
 
+    /// Opens a store for hosts that may have 60 connections together, of which each wants 50 for its callers.
+    private func withManyWanted(_ body: @Sendable @escaping ([PostgresStore]) throws -> Void) async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret' CONNECTION LIMIT 60")
+            defer { try? place.run("DROP OWNED BY \(role); DROP ROLE \(role)", isScript: true) }
+            _ = try PostgresStore.create(url: place.url, grantingTo: role)
+            let url = try place.url(as: role, "secret")
+            let hosts = try (0..<4).map { _ in
+                try PostgresStore.open(url: url, options: place.options { $0.pool.connectionCount = 50 }).store
+            }
+            defer { for host in hosts { host.close() } }
+            try body(hosts)
+        }
+    }
+
+    @Test("200 callers of four hosts that may have 60 connections together wait for each other, and none fails")
+    func connectionsOfHosts() async throws {
+        try await withManyWanted { hosts in
+            // Each host has one for its lease. So many reads run at once, and then all others.
+            let readerCount = 60 - hosts.count
+            let (reading, areReading) = (Locked(0), Latch("all connections to be in use"))
+            try TestThreads.run(200) { thread in
+                let host = hosts[thread % hosts.count]
+                try host.read { reader in
+                    _ = try reader.value(forKey: [1])
+                    if reading.takeNext() == readerCount - 1 { areReading.open() }
+                    try areReading.wait()
+                }
+                for _ in 0..<5 { _ = try host.increment([1, UInt8(thread)]) }
+            }
+            for thread in 0..<200 { #expect(try hosts[thread % 3].number([1, UInt8(thread)]) == 5) }
+            #expect(hosts.map(\.statistics.connectionsOpened).reduce(0, +) == readerCount)
+        }
+    }
+
     @Test("a role with the least privileges sees the sizes of tables, and of transactions only its own")
     func figures() async throws {
         try await TestThreads.offPool {
