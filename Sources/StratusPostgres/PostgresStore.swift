@@ -72,11 +72,12 @@ package final class PostgresStore: OrderedStore {
             jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
         let receipts = ReceiptUpkeep(onEvent: options.onEvent)
         let standbys = StandbyUpkeep(settings, onEvent: options.onEvent)
-        try lease?.start { connection in
-            pool.closeSurplus()
-            try standbys.run(on: connection, until: .now + HostRows.requestSeconds)
-            return try receipts.run(on: connection)
-        }
+        try lease?.start(
+            whenBeating: { pool.closeSurplus() },
+            upkeep: { connection in
+                try standbys.run(on: connection, until: .now + HostRows.requestSeconds)
+                return try receipts.run(on: connection)
+            })
         let store = PostgresStore(
             info, pool, options, counter: counter, check: check, lease: lease, library: library)
         return (store, settings.warnings(connectionCount: options.pool.connectionCount))

@@ -128,6 +128,27 @@ struct ServerFaultTests {
         }
     }
 
+    @Test("a host whose callers come when others have taken all connections serves them, once those are idle")
+    func lateCallers() async throws {
+        try await withManyWanted { hosts in
+            // One after the other, each with as many callers at once as there are connections left.
+            for (host, callerCount) in [(hosts[0], 50), (hosts[1], 6)] {
+                let barrier = Barrier(callerCount)
+                try TestThreads.run(callerCount) { _ in
+                    try host.read { reader in
+                        _ = try reader.value(forKey: [1])
+                        try barrier.wait()
+                    }
+                }
+            }
+            #expect(hosts.map(\.statistics.connectionsOpened) == [50, 6, 0, 0])
+            try TestThreads.run(8) { thread in
+                for _ in 0..<5 { _ = try hosts[2 + thread % 2].increment([1, UInt8(thread)]) }
+            }
+            for thread in 0..<8 { #expect(try hosts[2].number([1, UInt8(thread)]) == 5) }
+        }
+    }
+
     @Test("a role with the least privileges sees the sizes of tables, and of transactions only its own")
     func figures() async throws {
         try await TestThreads.offPool {

@@ -17,8 +17,8 @@ package struct PoolLimits: Hashable, Sendable {
     package var nestedCount = 4
     /// Idle connections that stay open.
     package var idleCount = 2
-    /// After how long the others are closed.
-    package var idleSeconds = 300.0
+    /// After how long the others are closed. A caller of another host may be waiting for one, and waits 30 seconds.
+    package var idleSeconds = 10.0
 
     package init() {}
 }

@@ -211,13 +211,16 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     // MARK: Holding
 
-    /// Starts the thread that beats, and once a minute calls `upkeep`, which returns whether there is more to do now.
+    /// Starts the thread that beats. Before each beat it calls `whenBeating`, and once a minute `upkeep`, which returns
+    /// whether there is more to do now.
     ///
     /// Throws, and gives the lease back, if the system has no thread.
-    func start(upkeep: @escaping @Sendable (PostgresConnection) throws -> Bool) throws {
+    func start(
+        whenBeating: @escaping @Sendable () -> Void, upkeep: @escaping @Sendable (PostgresConnection) throws -> Bool
+    ) throws {
         monitor.withLock { isRunning = true }
         let hasThread = BackgroundThread.start { [self] in
-            beat(upkeep)
+            beat(whenBeating, upkeep)
             monitor.withLock {
                 isRunning = false
                 changed.broadcast()
@@ -279,11 +282,12 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         if isFirst { options.onEvent(Self.held(by: look)) }
     }
 
-    private func beat(_ upkeep: (PostgresConnection) throws -> Bool) {
+    private func beat(_ whenBeating: () -> Void, _ upkeep: (PostgresConnection) throws -> Bool) {
         let upkeepSeconds = options.testHooks.upkeepSeconds ?? Self.upkeepSeconds
         var nextUpkeep = MonotonicTime.now + upkeepSeconds
         while wait(seconds: Self.beatSeconds) {
             guard options.testHooks.holdsBeats?() != true else { continue }
+            whenBeating()
             let began = Self.now
             do {
                 let connection = try usableConnection()
