@@ -5,7 +5,9 @@
 //     STRATUS_HISTORIES=100 make postgres FILTER=ManyWriterTests            more requests
 
 import Foundation
+import StratusCloud
 import StratusKit
+import StratusRecords
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -207,6 +209,27 @@ struct ManyWriterTests {
         let checker = try await run(
             hosts, clientCount: 8, actCount: 10 * Int(PostgresTestStore.historyCount), in: "writers on PostgreSQL")
         #expect(checker.finding == nil)
+        for host in hosts { await host.close() }
+    }
+
+    @Test(
+        "[S-04] what clients of four hosts are answered has an order if each trip of one host takes 50 ms more",
+        .enabled(if: PostgresTestStore.isServerThere))
+    func besideSlowHost() async throws {
+        let place = try PostgresTestStore(reusesTables: true)
+        let proxy = try WireProxy(place.url)
+        defer { proxy.stop() }
+        // A trip passes the proxy twice.
+        proxy.delay(seconds: 0.025)
+        let hosts = try await TestThreads.offPool {
+            try (0..<3).map { try Stratus(on: place.open(), options: Self.options(number: $0)) }
+                + [try Stratus.open(at: proxy.url, options: Self.options(number: 3))]
+        }
+        let checker = try await run(hosts, clientCount: 8, actCount: 10, in: "writers beside a slow host")
+        #expect(checker.finding == nil)
+        #expect(checker.acts.count { $0.number != nil } > 10)
+        let report = try await TestThreads.offPool { try hosts[3].service.engine.verify() }
+        #expect(report.isClean, "\(report.findings)")
         for host in hosts { await host.close() }
     }
 
