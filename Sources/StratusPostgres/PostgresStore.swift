@@ -25,11 +25,12 @@ package final class PostgresStore: OrderedStore {
 
     private init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        counter: TripCounter, check: FormatCheck?, lease: HostLease?, library: Libpq
+        counter: TripCounter, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, library: Libpq
     ) {
         self.pool = pool
         self.counter = counter
-        let source = PostgresSource(info, pool, options, check: check, lease: lease, library: library)
+        let source = PostgresSource(
+            info, pool, options, check: check, lease: lease, confirmsReads: confirmsReads, library: library)
         self.source = source
         wire = WireStore(
             source, contents: { PostgresContents(pool, source, isNested: $0) }, options: options.wire)
@@ -75,11 +76,13 @@ package final class PostgresStore: OrderedStore {
         try lease?.start(
             whenBeating: { pool.closeSurplus() },
             upkeep: { connection in
-                try standbys.run(on: connection, until: .now + HostRows.requestSeconds)
+                // A look that fails is repeated in a minute.
+                try? standbys.run(on: connection, until: .now + HostRows.requestSeconds)
                 return try receipts.run(on: connection)
             })
         let store = PostgresStore(
-            info, pool, options, counter: counter, check: check, lease: lease, library: library)
+            info, pool, options, counter: counter, check: check, lease: lease, confirmsReads: settings.mayBeReplaced,
+            library: library)
         return (store, settings.warnings(connectionCount: options.pool.connectionCount))
     }
 

@@ -23,6 +23,12 @@ struct ServerSettings: Sendable {
     /// Whether the address names several servers, of which one may replace another.
     var hasSeveralServers = false
 
+    /// Whether another server may replace this one, which would go on answering with old records.
+    var mayBeReplaced: Bool { hasSeveralServers || hasStandby || !standbys.isEmpty }
+
+    /// The standbys that commits wait for.
+    private var standbys: String { values["synchronous_standby_names"] ?? "" }
+
     private static let names = [
         "max_pred_locks_per_transaction", "fsync", "full_page_writes", "synchronous_commit",
         "synchronous_standby_names", "max_connections", "superuser_reserved_connections", "idle_session_timeout",
@@ -106,13 +112,17 @@ struct ServerSettings: Sendable {
 
     private var commitWarning: StoreError? {
         let value = values["synchronous_commit"]
-        let isWeak = value == "off" || value == "local" && !(values["synchronous_standby_names"] ?? "").isEmpty
+        let isWeak = value == "off" || value == "local" && !standbys.isEmpty
         guard isWeak else { return nil }
         return warning("Acknowledged saves can be lost: set synchronous_commit to on.", "synchronous_commit")
     }
 
     private var standbyWarning: StoreError? {
         let name = "synchronous_standby_names"
+        // Then a standby can be promoted while another one goes on confirming what the former leader does.
+        if standbys.uppercased().hasPrefix("ANY") {
+            return warning("A former leader may answer with old records: name the standbys by FIRST, not ANY.", name)
+        }
         guard hasStandby || hasSeveralServers, values[name] == "" else { return nil }
         return warning(
             """

@@ -159,7 +159,8 @@ import Testing
             let pool = try ConnectionPool(
                 to: place.info, as: .writer, limits: PoolLimits(), library: .shared(), jitter: { 0 })
             defer { pool.close() }
-            let desk = ReceiptDesk(pool, place.options(), ClosingSignal()) { _ throws(ServerError) in
+            let route = try place.info.route
+            let desk = ReceiptDesk(pool, place.options(), ClosingSignal(), route) { _ throws(ServerError) in
                 throw .lost("not needed")
             }
             let now = try Int64(place.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8::text")) ?? 0

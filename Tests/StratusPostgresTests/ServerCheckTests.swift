@@ -47,6 +47,8 @@ import Testing
         var several = settings()
         several.hasSeveralServers = true
         #expect(several.warnings(connectionCount: 16).map(\.fields["setting"]) == ["synchronous_standby_names"])
+        let quorum = settings(["synchronous_standby_names": "ANY 1 (a, b)"])
+        #expect(quorum.warnings(connectionCount: 16).map(\.fields["value"]) == ["ANY 1 (a, b)"])
         let local = settings(["synchronous_standby_names": "one", "synchronous_commit": "local"])
         #expect(local.warnings(connectionCount: 16).map(\.fields["setting"]) == ["synchronous_commit"])
     }

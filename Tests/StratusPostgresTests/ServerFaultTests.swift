@@ -91,7 +91,9 @@ struct ServerFaultTests {
     }
 
     /// Opens a store for hosts that may have 60 connections together, of which each wants 50 for its callers.
-    private func withManyWanted(_ body: @Sendable @escaping ([PostgresStore]) throws -> Void) async throws {
+    private func withManyWanted(
+        idleSeconds: Double = PoolLimits().idleSeconds, _ body: @Sendable @escaping ([PostgresStore]) throws -> Void
+    ) async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             try place.open().close()
@@ -101,7 +103,13 @@ struct ServerFaultTests {
             _ = try PostgresStore.create(url: place.url, grantingTo: role)
             let url = try place.url(as: role, "secret")
             let hosts = try (0..<4).map { _ in
-                try PostgresStore.open(url: url, options: place.options { $0.pool.connectionCount = 50 }).store
+                try PostgresStore.open(
+                    url: url,
+                    options: place.options { options in
+                        options.pool.connectionCount = 50
+                        options.pool.idleSeconds = idleSeconds
+                    }
+                ).store
             }
             defer { for host in hosts { host.close() } }
             try body(hosts)
@@ -110,7 +118,7 @@ struct ServerFaultTests {
 
     @Test("200 callers of four hosts that may have 60 connections together wait for each other, and none fails")
     func connectionsOfHosts() async throws {
-        try await withManyWanted { hosts in
+        try await withManyWanted(idleSeconds: 300) { hosts in
             // Each host has one for its lease. So many reads run at once, and then all others.
             let readerCount = 60 - hosts.count
             let (reading, areReading) = (Locked(0), Latch("all connections to be in use"))

@@ -14,12 +14,16 @@ import Testing
 
     private let all = [1, 2, 3].map(Self.server)
 
+    private static func timeline(_ number: Int64, of system: Int64 = 7) -> ServerTimeline {
+        ServerTimeline(system: system, number: number)
+    }
+
     /// Notes a server with a timeline, and expects it to be taken or refused.
     private func expect(
-        _ isTaken: Bool, _ route: inout ServerRoute, _ server: ConnectionInfo.Endpoint, _ timeline: Int64,
-        isOnlyOne: Bool = false, at location: SourceLocation = #_sourceLocation
+        _ isTaken: Bool, _ route: inout ServerRoute, _ server: ConnectionInfo.Endpoint, _ timeline: ServerTimeline?,
+        at location: SourceLocation = #_sourceLocation
     ) {
-        let result = route.note(server, timeline: timeline, isOnlyOne: isOnlyOne)
+        let result = route.note(server, timeline)
         #expect(result == isTaken, sourceLocation: location)
     }
 
@@ -27,39 +31,39 @@ import Testing
     func order() {
         var route = ServerRoute()
         #expect(route.order(all) == all)
-        expect(true, &route, all[1], 1)
+        expect(true, &route, all[1], Self.timeline(1))
         #expect(route.order(all) == [all[1], all[0], all[2]])
         route.silent = all[1]
         #expect(route.order(all) == [all[0], all[2], all[1]])
-        expect(true, &route, all[1], 1)
+        expect(true, &route, all[1], Self.timeline(1))
         #expect(route.order(all) == [all[1], all[0], all[2]])
     }
 
-    @Test("a server with an older timeline is refused, and one whose timeline is not known is not")
+    @Test("a server with an older timeline is refused; one without a timeline, or of another system, is not")
     func timelines() {
         var route = ServerRoute()
-        expect(true, &route, all[0], 1)
-        expect(true, &route, all[1], 2)
-        expect(false, &route, all[0], 1)
+        expect(true, &route, all[0], Self.timeline(1))
+        expect(true, &route, all[1], Self.timeline(2))
+        expect(false, &route, all[0], Self.timeline(1))
+        #expect(route.isReplaced(Self.timeline(1)))
         #expect(route.last == all[1])
-        expect(true, &route, all[2], 0)
+        expect(true, &route, all[2], nil)
+        #expect(!route.isReplaced(nil))
+        expect(true, &route, all[0], Self.timeline(1, of: 8))
+        #expect(route.isReplaced(Self.timeline(2)))
+        #expect(!route.isReplaced(Self.timeline(1, of: 8)))
     }
 
-    @Test("writing waits after a promotion, not at a first server, and not for the only one when it is first seen")
+    @Test("writing waits after a promotion, also when it was before the first connection")
     func waiting() {
         var first = ServerRoute()
-        expect(true, &first, all[0], 1)
-        #expect(!first.mayBeReadElsewhere)
-        expect(true, &first, all[1], 2)
-        #expect(first.mayBeReadElsewhere)
+        expect(true, &first, all[0], Self.timeline(1))
+        #expect(first.readElsewhereUntil == nil)
+        expect(true, &first, all[1], Self.timeline(2))
+        #expect(first.readElsewhereUntil != nil)
         var opened = ServerRoute()
-        expect(true, &opened, all[0], 5)
-        #expect(opened.mayBeReadElsewhere)
-        var only = ServerRoute()
-        expect(true, &only, all[0], 5, isOnlyOne: true)
-        #expect(!only.mayBeReadElsewhere)
-        expect(true, &only, all[0], 6, isOnlyOne: true)
-        #expect(only.mayBeReadElsewhere)
+        expect(true, &opened, all[0], Self.timeline(5))
+        #expect(opened.readElsewhereUntil != nil)
     }
 
     @Test("a connection knows its server's timeline", .enabled(if: PostgresTestStore.isServerThere))
@@ -67,8 +71,17 @@ import Testing
         try await TestThreads.offPool {
             let connection = try TestServer.open(TestServer.info())
             defer { connection.close() }
-            #expect(connection.timeline == 1)
+            let timeline = try #require(connection.timeline)
+            #expect(timeline.number >= 1)
+            #expect(try connection.number("SELECT system_identifier FROM pg_control_system()") == timeline.system)
         }
+    }
+
+    /// Lets connections to an address find another server, which has replaced theirs.
+    private static func replaceServer(of connection: PostgresConnection) throws {
+        let own = try #require(connection.timeline)
+        let next = timeline(own.number + 1, of: own.system)
+        #expect(connection.info.route.withLock { $0.note(server(9), next) })
     }
 
     @Test(
@@ -80,7 +93,7 @@ import Testing
             let connection = try TestServer.open(info)
             defer { connection.close() }
             #expect(connection.checkIsUsable())
-            #expect(info.note(Self.server(9), timeline: 2))
+            try Self.replaceServer(of: connection)
             #expect(!connection.checkIsUsable())
             let sent = #expect(throws: ServerError.self) { try connection.number("SELECT 5::int8") }
             #expect(sent?.errorClass == .reconnect)
@@ -94,21 +107,24 @@ import Testing
         .enabled(if: PostgresTestStore.isServerThere))
     func replacedWhileWaiting() async throws {
         try await TestThreads.offPool {
-            let info = try TestServer.info()
-            let connection = try TestServer.open(info)
+            let connection = try TestServer.open(TestServer.info())
             defer { connection.close() }
-            let began = MonotonicTime.now
+            let other = try TestServer.open(TestServer.info())
+            defer { other.close() }
+            let (began, process) = (MonotonicTime.now, connection.serverProcessID)
             try TestThreads.run(2) { thread in
-                if thread == 0 {
-                    _ = info.note(Self.server(9), timeline: 2)
-                } else {
+                if thread == 1 {
                     let error = #expect(throws: ServerError.self) {
                         try connection.answers(to: ["SELECT pg_sleep(60)"])
                     }
                     #expect(error?.errorClass == .reconnect)
+                    return
                 }
+                let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE pid = \(process) AND wait_event = 'PgSleep'"
+                while try other.number(sleeping) == 0 { MonotonicTime.pause(seconds: 0.05) }
+                try Self.replaceServer(of: connection)
             }
-            #expect((began + 20).secondsLeft > 0)
+            #expect((began + 30).secondsLeft > 0)
         }
     }
 
@@ -118,14 +134,17 @@ import Testing
         try await TestThreads.offPool {
             let isPaused = Locked(false)
             let place = try PostgresTestStore()
-            let store = try place.open { options in
+            // Two servers, of which one may replace the other.
+            let servers = place.url.replacing(/@(?<server>[^\/]+)\//) { "@\($0.server),\($0.server)/" }
+            let options = place.options { options in
                 options.testHooks.holdsBeats = { isPaused.value }
                 options.wire.deadlineSeconds = 8
             }
+            let (store, _) = try PostgresStore.open(url: servers, options: options)
             defer { store.close() }
             #expect(try store.increment([1]) == 1)
             isPaused.withLock { $0 = true }
-            MonotonicTime.pause(seconds: LeaseHealth.trustedSeconds)
+            MonotonicTime.pause(seconds: LeaseHealth.trustedSeconds + 1)
             let reading = #expect(throws: StoreError.self) { try store.number([1]) }
             #expect(reading?.code == .unavailable)
             let writing = #expect(throws: StoreError.self) { try store.increment([1]) }

@@ -24,7 +24,8 @@ extension PostgresConnection {
                 let connection = try connect(info, endpoint, until: limit, library)
                 try connection.setUp(as: role, until: limit)
                 connection.endpoint = endpoint
-                guard info.note(endpoint, timeline: connection.timeline) else { throw connection.broken(.readOnly) }
+                let timeline = connection.timeline
+                guard info.route.withLock({ $0.note(endpoint, timeline) }) else { throw connection.broken(.readOnly) }
                 return connection
             } catch {
                 // Another server would refuse the role, too; and a pooler is an error of the configuration.
@@ -136,7 +137,9 @@ extension PostgresConnection {
         do {
             try check(results[0])
             if case .writer = role, results[3].rowCount == 1 { generation = try results[3].integer(0, 0) }
-            if case .answer(let result) = timelineOutcome { timeline = try result.integer(0, 0) }
+            if case .answer(let result) = timelineOutcome {
+                timeline = ServerTimeline(system: try result.integer(0, 0), number: try result.integer(0, 1))
+            }
         } catch let error as ServerError {
             throw broken(error)
         } catch {

@@ -52,8 +52,8 @@ enum ConnectionRole: Sendable {
     var isPostgreSQL = true
     /// Which server of the address it is. Nil until the connection is set up.
     var endpoint: ConnectionInfo.Endpoint?
-    /// The server's timeline, which every promotion of a standby raises. Zero where there is none.
-    var timeline: Int64 = 0
+    /// The server's timeline. Nil where there is none.
+    var timeline: ServerTimeline?
 
     @unsafe init(_ handle: Handle, _ info: ConnectionInfo, _ library: Libpq) {
         unsafe self.handle = unsafe handle
@@ -186,7 +186,7 @@ enum ConnectionRole: Sendable {
     }
 
     /// Whether another server takes the writes now.
-    private var isReplaced: Bool { timeline > 0 && timeline < info.route.value.timeline }
+    private var isReplaced: Bool { info.route.value.isReplaced(timeline) }
 
     /// The warnings of the last flush, and what else the server said without being asked.
     var lastNotices: [ServerNotice] { notices.all }

@@ -125,10 +125,13 @@ enum SetUp {
                 version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
             """)
 
-    /// The number of the server's timeline. Standbys, and other servers, refuse it.
+    /// The server's system and the number of its timeline. Standbys, and other servers, refuse it.
     static let timeline = Query(
         name: "timeline",
-        sql: "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8")
+        sql: """
+            SELECT (SELECT system_identifier FROM pg_control_system()),
+                ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8
+            """)
 
     /// Leaves out what the server does not know.
     static let settings = Query(

@@ -91,7 +91,10 @@ final class PostgresContents: StoreContents {
         try connection.send(text: statement.sql, named: statement.rawValue, parameters)
         try connection.sync()
         switch try connection.flush(.until(end)).first {
-        case .answer(let result): return result
+        case .answer(let result):
+            // No standby may have what was written. Statements can be repeated.
+            guard !connection.wasWarned else { throw ServerError.unconfirmed }
+            return result
         case .failure(let error):
             // A code after which the connection is of no use, while libpq could go on.
             if error.errorClass == .reconnect { connection.close() }

@@ -14,6 +14,13 @@
 internal import Glibc
 internal import StratusStore
 
+/// A line of a server's history. Each promotion of a standby begins a new one, with a higher number.
+struct ServerTimeline: Hashable, Sendable {
+    /// The identity of the database system, which its standbys have, too. A timeline of another one says nothing.
+    var system: Int64
+    var number: Int64
+}
+
 /// What the connections to an address have found out, for all of them.
 struct ServerRoute: Sendable {
     private static let firstTimeline: Int64 = 1
@@ -24,13 +31,21 @@ struct ServerRoute: Sendable {
     var last: ConnectionInfo.Endpoint?
     /// The one that has not answered in time, and took no connection since.
     var silent: ConnectionInfo.Endpoint?
-    /// The newest timeline of a server that took writes. Zero if none is known.
-    var timeline: Int64 = 0
+    /// The newest timeline of a server that took writes. Nil if none is known.
+    private(set) var newest: ServerTimeline?
     /// When it was found, if a promotion has begun it.
     private var foundAt: MonotonicTime?
 
-    /// Whether a host may still read from the server that was replaced.
-    var mayBeReadElsewhere: Bool { foundAt.map { $0 + Self.trustedSeconds > .now } ?? false }
+    /// Until when a host may still read from a server that was replaced. Nil if it cannot.
+    var readElsewhereUntil: MonotonicTime? {
+        foundAt.map { $0 + Self.trustedSeconds }.flatMap { $0 > .now ? $0 : nil }
+    }
+
+    /// Whether a server with this timeline was replaced.
+    func isReplaced(_ timeline: ServerTimeline?) -> Bool {
+        guard let timeline, let newest else { return false }
+        return timeline.system != newest.system || timeline.number < newest.number
+    }
 
     /// The order in which to try these: the last one, the others as they are, and the silent one.
     func order(_ all: [ConnectionInfo.Endpoint]) -> [ConnectionInfo.Endpoint] {
@@ -39,14 +54,15 @@ struct ServerRoute: Sendable {
         return first + all.filter { !first.contains($0) && !end.contains($0) } + end
     }
 
-    /// Notes a server that took a connection. The only server of an address, when it is first seen, has replaced none
-    /// that others use. Returns false if the server was replaced.
-    mutating func note(_ endpoint: ConnectionInfo.Endpoint, timeline found: Int64, isOnlyOne: Bool) -> Bool {
-        guard found == 0 || found >= timeline else { return false }
-        if found > timeline {
-            let isPromoted = found > Self.firstTimeline && !(isOnlyOne && timeline == 0)
-            if isPromoted { foundAt = .now }
-            timeline = found
+    /// Notes a server that took a connection. Returns false if it was replaced. Another system replaces one that was
+    /// upgraded or copied.
+    mutating func note(_ endpoint: ConnectionInfo.Endpoint, _ timeline: ServerTimeline?) -> Bool {
+        if let timeline {
+            if let newest, newest.system == timeline.system, timeline.number < newest.number { return false }
+            if timeline != newest {
+                if newest != nil || timeline.number > Self.firstTimeline { foundAt = .now }
+                newest = timeline
+            }
         }
         last = endpoint
         if silent == endpoint { silent = nil }
@@ -60,11 +76,6 @@ extension ConnectionInfo {
     func serversToTry() -> [Endpoint] {
         let all = endpoints.flatMap { $0.resolved() }
         return route.value.order(all)
-    }
-
-    /// Notes a server that took a connection. Returns false if it was replaced.
-    func note(_ endpoint: Endpoint, timeline: Int64) -> Bool {
-        route.withLock { $0.note(endpoint, timeline: timeline, isOnlyOne: endpoints.count == 1) }
     }
 
     /// Notes that a server has not answered in time.

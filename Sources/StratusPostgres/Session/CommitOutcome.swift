@@ -66,16 +66,19 @@ final class ReceiptDesk: Sendable {
     private let pool: ConnectionPool<PostgresConnection>
     private let options: PostgresOptions
     private let closing: ClosingSignal
+    private let route: Locked<ServerRoute>
     /// A connection for a host that was overtaken, whose pool opens none: it may still ask.
     private let openUnfenced: @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
 
     init(
         _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions, _ closing: ClosingSignal,
+        _ route: Locked<ServerRoute>,
         openUnfenced: @escaping @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
     ) {
         self.pool = pool
         self.options = options
         self.closing = closing
+        self.route = route
         self.openUnfenced = openUnfenced
     }
 
@@ -100,7 +103,10 @@ final class ReceiptDesk: Sendable {
             do {
                 willAsk()
                 let (writtenBy, time) = try ask(question)
-                if writtenBy == Self.transaction { return true }
+                if writtenBy == Self.transaction {
+                    try awaitReaders()
+                    return true
+                }
                 guard time - question.begunAt <= Self.trustedMilliseconds else { throw Self.unknown(nil) }
                 return false
             } catch let error as ServerError {
@@ -113,6 +119,11 @@ final class ReceiptDesk: Sendable {
                 try pause(attempt, until: end, after: error)
             }
         }
+    }
+
+    /// Waits until no host reads from a server that was replaced: it does not have the commit.
+    private func awaitReaders() throws {
+        while let end = route.value.readElsewhereUntil { try closing.pause(seconds: end.secondsLeft) }
     }
 
     private func pause(_ attempt: Int, until end: MonotonicTime, after error: StoreError) throws {
@@ -161,8 +172,8 @@ final class ReceiptDesk: Sendable {
     }
 
     /// Ends the process of a lost connection: its transaction is then committed or not. The number may be another
-    /// connection's by now, which is then opened again. One that waits for a standby goes on: ended, it would show
-    /// others what a failover may still lose.
+    /// connection's by now, which is then opened again. Only one that waits for its client is ended: one that commits
+    /// may wait for a standby, and ended there it would show others what a failover may still lose.
     private func endTransaction(of question: Question, on connection: PostgresConnection) throws {
         var parameters = StatementParameters()
         parameters.add(question.processID)
@@ -170,7 +181,7 @@ final class ReceiptDesk: Sendable {
             text: """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                     WHERE pid = $1::int4 AND datname = current_database() AND usename = current_user
-                        AND wait_event IS DISTINCT FROM 'SyncRep'
+                        AND wait_event_type = 'Client'
                 """, named: "end a lost transaction", parameters)
         try connection.sync()
         _ = try connection.flush(.until(.now + Self.requestSeconds))

@@ -38,7 +38,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
 
     private init(
         _ info: ConnectionInfo, _ library: Libpq, _ options: PostgresOptions, _ connection: PostgresConnection,
-        generation: Int64, holder: [UInt8], isShared: Bool
+        generation: Int64, holder: [UInt8], isShared: Bool, takenAt: Double
     ) {
         self.isShared = isShared
         self.info = info
@@ -47,7 +47,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         self.connection = connection
         self.generation = generation
         self.holder = holder
-        health = LeaseHealth(generation: generation, holder: holder, isShared: isShared, takenAt: Self.now)
+        health = LeaseHealth(generation: generation, holder: holder, isShared: isShared, takenAt: takenAt)
     }
 
     private static var now: Double {
@@ -92,25 +92,29 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                     if try HostRows.join(look, as: holder, options, on: connection) {
                         return HostLease(
                             info, library, options, connection, generation: look.generation, holder: holder,
-                            isShared: true)
+                            isShared: true, takenAt: began)
                     }
                 } else if alive.isEmpty,
                     let generation = try HostRows.replace(look, by: holder, options, on: connection)
                 {
                     try HostRows.passFence(of: holder, options, on: connection)
                     let lease = HostLease(
-                        info, library, options, connection, generation: generation, holder: holder, isShared: false)
+                        info, library, options, connection, generation: generation, holder: holder, isShared: false,
+                        takenAt: began)
                     return try lease.prepared(by: preparation, isShared: options.use == .hosting)
                 }
                 guard end > .now else { throw held(by: alive.first ?? look.hosts.first ?? LeaseLook(look)) }
             } catch let error as ServerError where error.isWorthRetrying || error.errorClass == .code(.unavailable) {
-                guard openingEnd > .now else { throw error }
+                guard openingEnd > .now else { throw error == .unconfirmed ? noStandby : error }
                 for holder in views.keys { views[holder]?.noteFailure() }
             }
             if opened?.isBroken == true { opened = nil }
             MonotonicTime.pause(seconds: lookSeconds)
         }
     }
+
+    private static let noStandby = StoreError(
+        .unavailable, "PostgreSQL waits for a standby that does not confirm: bring one back, then try again.")
 
     /// Prepares the store while this host has it for itself. Then, if the lease is to be shared, lets other hosts join.
     /// Gives the lease back if that fails.
@@ -119,11 +123,14 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
             try preparation?.run()
             guard isShared else { return self }
             let connection = try usableConnection()
+            let began = Self.now
             try HostRows.sendShare(by: holder, options, on: connection)
             _ = try connection.answers(until: .now + HostRows.requestSeconds)
+            guard !connection.wasWarned else { throw ServerError.unconfirmed }
             self.connection = nil
             return HostLease(
-                info, library, options, connection, generation: generation, holder: holder, isShared: true)
+                info, library, options, connection, generation: generation, holder: holder, isShared: true,
+                takenAt: began)
         } catch {
             giveBack()
             throw error
@@ -176,7 +183,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 guard openingEnd > .now else {
                     // Whether others are excluded is unknown.
                     includeOthers()
-                    throw error
+                    throw error == .unconfirmed ? Self.noStandby : error
                 }
                 for holder in views.keys { views[holder]?.noteFailure() }
             }
@@ -245,7 +252,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         case .lost(let look): throw Self.held(by: look)
         case .unsure:
             throw WireFailure.lost(
-                StoreError(.unavailable, "PostgreSQL has confirmed nothing for four seconds: is it overloaded?"))
+                StoreError(.unavailable, "PostgreSQL has confirmed nothing for four seconds: is a standby missing?"))
         }
     }
 
@@ -253,7 +260,7 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
     /// has replaced.
     func checkMayWrite() throws {
         try checkIsConfirmed()
-        guard info.route.value.mayBeReadElsewhere else { return }
+        guard info.route.value.readElsewhereUntil != nil else { return }
         throw WireFailure.lost(
             StoreError(.unavailable, "PostgreSQL has moved to another server: writing waits for four seconds."))
     }

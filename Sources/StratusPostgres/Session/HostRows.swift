@@ -187,7 +187,8 @@ enum HostRows {
             case .skipped: break
             }
         }
-        guard results.popLast()?.commandTag == "COMMIT", !connection.wasWarned else { return nil }
+        guard results.popLast()?.commandTag == "COMMIT" else { return nil }
+        guard !connection.wasWarned else { throw ServerError.unconfirmed }
         return Array(results.dropFirst())
     }
 

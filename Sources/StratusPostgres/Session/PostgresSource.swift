@@ -20,21 +20,24 @@ final class PostgresSource: WireSource {
     let desk: ReceiptDesk
     /// Nil for a program that only reads.
     let lease: HostLease?
+    /// Whether a host reads only while its beats are confirmed.
+    private let confirmsReads: Bool
     private let info: ConnectionInfo
     private let pool: ConnectionPool<PostgresConnection>
     private let counts = Locked(Counts())
 
     init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        check: FormatCheck?, lease: HostLease?, library: Libpq
+        check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, library: Libpq
     ) {
         self.info = info
+        self.confirmsReads = confirmsReads
         self.options = options
         self.check = check
         self.pool = pool
         self.lease = lease
         closing = ClosingSignal()
-        desk = ReceiptDesk(pool, options, closing) { deadline throws(ServerError) in
+        desk = ReceiptDesk(pool, options, closing, info.route) { deadline throws(ServerError) in
             try PostgresConnection.open(info, as: .reader, until: deadline, library: library)
         }
     }
@@ -45,8 +48,13 @@ final class PostgresSource: WireSource {
     func note(_ change: (inout Counts) -> Void) { counts.withLock { change(&$0) } }
 
     func beginReading(_ scope: ReadScope, for caller: WireCaller) throws -> any WireSession {
-        try lease?.checkIsConfirmed()
+        try checkReading()
         return PostgresReadSession(self, try lend(to: caller), scope)
+    }
+
+    /// Throws if what a host reads may be old.
+    func checkReading() throws {
+        if confirmsReads { try lease?.checkIsConfirmed() } else { try lease?.checkIsHeld() }
     }
 
     func beginWriting(lane: StoreLane?, for caller: WireCaller) throws -> any WireSession {

@@ -188,7 +188,7 @@ final class PostgresReadSession: PostgresSession {
     override func readBegin(_ outcomes: inout ArraySlice<Outcome>) throws {
         _ = try takeHostRow(&outcomes, more: scope == .page ? 0 : 1)
         // After the answer: this thread may have been paused since the session began.
-        try source.lease?.checkIsConfirmed()
+        try source.checkReading()
     }
 
     override var beginLimit: FlushLimit {

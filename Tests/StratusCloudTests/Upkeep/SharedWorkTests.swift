@@ -107,6 +107,39 @@ struct SharedWorkTests {
         #expect(try other.performUpkeep(historySeconds: 10, pace))
     }
 
+    @Test("[T-09] history of hosts whose clocks are an hour apart expires at most an hour early, and skips no change")
+    func clocksApart() throws {
+        let fast = BenchClock()
+        fast.advance(bySeconds: 3_600)
+        let ahead = try Self.host(seed: 4, on: memory, fast)
+        var tokens: [[UInt8]?] = []
+        let (count, perHour) = (48, 6)
+        for number in 0..<count {
+            for clock in [bench.clock, fast] { clock.advance(bySeconds: 3_600 / Double(perHour)) }
+            let request = ModifyRecordsRequest(saves: [.new("n\(number)")])
+            let response = try (number % 2 == 0 ? one : ahead).modifyRecords(
+                request, as: bench.caller(bench.alice), in: .private)
+            for result in response.saves { _ = try result.get() }
+            tokens.append(try bench.page().token)
+        }
+        let hours = 4
+        for host in [one, ahead] {
+            #expect(try host.performUpkeep(historySeconds: Double(hours) * 3_600, UpkeepPace(pause: {})))
+            var expired = 0
+            for (number, token) in tokens.enumerated() {
+                do {
+                    let names = try bench.page(token).changed.map(\.address.recordName)
+                    #expect(Set(names) == Set((number + 1..<count).map { "n\($0)" }))
+                } catch let error as CloudError {
+                    #expect(error.code == .changeTokenExpired)
+                    expired = number + 1
+                }
+            }
+            #expect(expired <= count - (hours - 1) * perHour)
+            #expect(expired >= count - (hours + 2) * perHour)
+        }
+    }
+
     @Test("upkeep gives its work back, but not the deliveries")
     func givesBack() throws {
         try bench.save(.new("a"), on: "phone")

@@ -16,11 +16,14 @@ import Testing
 /// Callers of two hosts that append to the same records, until they are stopped.
 private final class FailoverCallers: Sendable {
     static let callerCount = 16
+    /// At each host some only read: savers wait where commits do, and would miss what is old.
+    private static let readerCount = 2
     private static let recordCount = 12
     private static let zone = CKRecordZone.ID(zoneName: "Lists")
 
     private struct State {
         var acts: [AppendAct] = []
+        var looks: [AppendLook] = []
         /// Appends whose answer said that they may be there or not.
         var unknown: [AppendAct] = []
         var failureCount = 0
@@ -58,6 +61,14 @@ private final class FailoverCallers: Sendable {
                     while !self.state.withLock({ $0.isOver }) {
                         number += Self.callerCount
                         await self.act(number, caller % self.databases.count, &random)
+                    }
+                }
+            }
+            for reader in 0..<(Self.readerCount * databases.count) {
+                group.addTask {
+                    var random = random.generator(forCase: Self.callerCount + reader)
+                    while !self.state.withLock({ $0.isOver }) {
+                        await self.look(random.below(Self.recordCount), reader % self.databases.count)
                     }
                 }
             }
@@ -118,6 +129,14 @@ private final class FailoverCallers: Sendable {
         }
     }
 
+    /// Reads one record.
+    private func look(_ record: Int, _ host: Int) async {
+        let began = tick()
+        guard let found = try? await databases[host].record(for: Self.id(record)) else { return }
+        let count = (found["list"] as? [Int] ?? []).count
+        state.withLock { $0.looks.append(AppendLook(record: record, count: count, began: began)) }
+    }
+
     private func noteSave(_ act: AppendAct, at host: Int) {
         state.withLock { state in
             let now = Date()
@@ -138,13 +157,14 @@ extension FailoverCallers {
             lists[record] = try #require(all[Self.id(record)]).get()["list"] as? [Int] ?? []
         }
         let there = Set(lists.values.joined())
+        let looks = state.withLock { $0.looks }
         var (acts, unknown) = state.withLock { ($0.acts, $0.unknown) }
         for index in unknown.indices {
             // One that is there was acknowledged by nobody, so nothing comes after it.
             unknown[index].ended = .max
             if let number = unknown[index].number, !there.contains(number) { unknown[index].number = nil }
         }
-        return AppendChecker(acts: acts + unknown, lists: lists)
+        return AppendChecker(acts: acts + unknown, looks: looks, lists: lists)
     }
 }
 
@@ -203,7 +223,9 @@ struct FailoverTests {
         #expect(try await numberCount(at: hosts[0]) >= saved)
         let engine = try hosts[0].service.engine
         #expect(try await TestThreads.offPool { try engine.verify().findings }.isEmpty)
-        print("\(callers.counts.reduce(0, +)) saves were acknowledged, of \(callers.unknownCount) nobody knew.")
+        print(
+            "\(callers.counts.reduce(0, +)) saves were acknowledged, of \(callers.unknownCount) nobody knew,"
+                + " \(checker.looks.count) records were read.")
         for host in hosts { await host.close() }
         for proxy in proxies { proxy.stop() }
     }

@@ -3,7 +3,8 @@
 import StratusKit
 
 /// Opens the store at an address, and saves the records "1", "2", … in a zone of the account "counter" until it
-/// cannot. It begins after those that are there. Prints each number after its save, and at the end the code of the error.
+/// cannot. It begins after those that are there. Prints each number after its save, and at the end the code of the
+/// error.
 func saveOnServer(_ url: String) async {
     do {
         var options = Stratus.Options()

@@ -98,7 +98,9 @@ extension RememberedStateRule {
         ],
         "NoticeBox": [.local("one connection"): ["all"]],
         "TripCounter": [.local("a counter"): ["state"]],
-        "ConnectionInfo": [.guess: ["route"]],
+        // A server that was replaced is refused, and a new one written to later: neither answers a request.
+        "ConnectionInfo": [.local("which server takes writes"): ["route"]],
+        "ReceiptDesk": [.local("which server takes writes"): ["route"]],
         "Libpq": [.local("the loaded library"): ["loaded"]],
         "ReceiptUpkeep": [.guess: ["limit"]],
         "StandbyUpkeep": [.local("a warning"): ["wasConfirmed"]],

@@ -10,7 +10,7 @@ enum RepositoryRule {
         // No host: the address of a database begins with its container, as in db://iCloud.default/public.
         "icloud.default",
         // Any machine's own.
-        "127.0.0.1",
+        "127.0.0.1", "0.0.0.0",
     ]
     private static let exampleSuffixes = ["example", "example.com", "example.org", "example.net", "test", "invalid"]
 

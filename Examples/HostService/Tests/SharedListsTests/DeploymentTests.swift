@@ -97,8 +97,11 @@ private struct Deployment {
         #expect(try await bob.titles(of: list.id, owner: owner).sorted() == ["Bread", "Eggs", "Milk", "Tea"])
 
         try await deployment.killLeader()
-        _ = try await aliceAtSecond.expect(
-            201, "POST", "/v1/lists/me/\(list.id)/items", #"{"id":"jam","title":"Jam"}"#)
+        // A name that was chosen makes it safe to ask again.
+        let jam = ("/v1/lists/me/\(list.id)/items", #"{"id":"jam","title":"Jam"}"#)
+        var answer = try await aliceAtSecond.send("POST", jam.0, jam.1)
+        for _ in 0..<4 where answer.status == 503 { answer = try await aliceAtSecond.send("POST", jam.0, jam.1) }
+        #expect(answer.status == 201, "\(answer.text)")
         #expect(try await bob.titles(of: list.id, owner: owner).sorted() == ["Bread", "Eggs", "Jam", "Milk", "Tea"])
     }
 }

@@ -2,6 +2,7 @@
 // failover is not tested, and one line says so.
 
 internal import Foundation
+internal import StratusStore
 
 /// Three servers, of which one takes writes.
 package struct TestCluster: Sendable {
@@ -71,7 +72,7 @@ package struct TestCluster: Sendable {
         let arguments = ["scripts/cluster", verb, directory] + (node.map { ["\($0)"] } ?? [])
         let (end, output) = try ChildProcess.run("/usr/bin/env", arguments)
         guard end.isSuccess else {
-            throw TestTimeout(description: "scripts/cluster \(verb) failed: see the output above")
+            throw StoreError(.unavailable, "scripts/cluster failed: see its output above.", ["verb": verb])
         }
         return String(decoding: output, as: UTF8.self)
     }
