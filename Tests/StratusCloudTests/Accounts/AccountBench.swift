@@ -84,6 +84,8 @@ final class AccountBench: Sendable {
 
     /// Closes the store, if it is open, and reopens it.
     func reopen() throws {
+        // As a process that ends: a store that others share would wait for it.
+        opened.value?.service.engine.leave()
         opened.value?.store.close()
         let store = try place.withLock { try $0.open() }
         let service = try Self.service(over: store, self)

@@ -225,6 +225,13 @@ struct DepartureTests {
                 count += 1
                 return .next
             }
+            // A store that hosts share has what they do.
+            for keyspace in [GlobalKeyspace.work, .hosts, .runs] {
+                try reader.scan(GlobalKeys.keyspace(keyspace)) { _, _ in
+                    count -= 1
+                    return .next
+                }
+            }
             return count
         }
         // The format and the counters.

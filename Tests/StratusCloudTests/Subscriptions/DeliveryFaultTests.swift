@@ -64,6 +64,8 @@ struct DeliveryFaultTests {
             },
             scenario: { store in
                 let service = try service(on: store, seed: 5)
+                // As a process that ends: a store that others share would wait for it.
+                defer { service.engine.leave() }
                 if doubles {
                     // The planted fault: queues are filled in one commit, and the outbox emptied in another.
                     let entries = try service.engine.read { reader in
