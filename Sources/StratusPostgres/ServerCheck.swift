@@ -26,12 +26,14 @@ struct ServerSettings: Sendable {
     /// Whether another server may replace this one, which would go on answering with old records.
     var mayBeReplaced: Bool { hasSeveralServers || hasStandby || !standbys.isEmpty }
 
-    /// The standbys that commits wait for.
-    private var standbys: String { values["synchronous_standby_names"] ?? "" }
+    /// The setting that names the standbys which commits wait for.
+    fileprivate static let standbySetting = "synchronous_standby_names"
+
+    fileprivate var standbys: String { values[Self.standbySetting] ?? "" }
 
     private static let names = [
         "max_pred_locks_per_transaction", "fsync", "full_page_writes", "synchronous_commit",
-        "synchronous_standby_names", "max_connections", "superuser_reserved_connections", "idle_session_timeout",
+        standbySetting, "max_connections", "superuser_reserved_connections", "idle_session_timeout",
         "default_transaction_isolation",
     ]
 
@@ -118,12 +120,12 @@ struct ServerSettings: Sendable {
     }
 
     private var standbyWarning: StoreError? {
-        let name = "synchronous_standby_names"
+        let name = Self.standbySetting
         // Then a standby can be promoted while another one goes on confirming what the former leader does.
         if standbys.uppercased().hasPrefix("ANY") {
             return warning("A former leader may answer with old records: name the standbys by FIRST, not ANY.", name)
         }
-        guard hasStandby || hasSeveralServers, values[name] == "" else { return nil }
+        guard hasStandby || hasSeveralServers, standbys.isEmpty else { return nil }
         return warning(
             """
             A failover may lose commits: use Patroni's synchronous_mode_strict, or name a standby in \
@@ -159,17 +161,15 @@ struct StandbyUpkeep: Sendable {
     private let onEvent: @Sendable (StoreError) -> Void
 
     init(_ settings: ServerSettings, onEvent: @escaping @Sendable (StoreError) -> Void) {
-        wasConfirmed = Locked(settings.values[Self.setting].map { !$0.isEmpty } ?? false)
+        wasConfirmed = Locked(!settings.standbys.isEmpty)
         self.onEvent = onEvent
     }
-
-    private static let setting = "synchronous_standby_names"
 
     /// Says so when commits have stopped waiting.
     func run(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
         guard connection.isPostgreSQL else { return }
         let query = SetUp.Query(
-            name: "look for a standby", sql: "SELECT current_setting('\(Self.setting)') <> ''")
+            name: "look for a standby", sql: "SELECT current_setting('\(ServerSettings.standbySetting)') <> ''")
         let isConfirmed = try connection.run([query], until: deadline)[0].truth(0, 0)
         let hasStopped = wasConfirmed.withLock { was in
             defer { was = isConfirmed }
@@ -180,6 +180,6 @@ struct StandbyUpkeep: Sendable {
             StoreError(
                 .serverSetting,
                 "Commits are on one server only, and lost with it: bring a standby back, or set synchronous_mode_strict.",
-                ["setting": Self.setting, "value": ""]))
+                ["setting": ServerSettings.standbySetting, "value": ""]))
     }
 }

@@ -125,6 +125,7 @@ extension PostgresConnection {
             try sync()
         }
         var outcomes = try flush(.until(end))
+        // The identity and the settings are before it.
         let timelineOutcome = outcomes.remove(at: 2)
         var results: [QueryResult] = []
         for outcome in outcomes {

@@ -82,6 +82,7 @@ package struct ConnectionInfo: Sendable, CustomStringConvertible {
     let schema: String?
     /// Where to connect, in order.
     let endpoints: [Endpoint]
+    /// What the connections to it have found out.
     let route = Locked(ServerRoute())
     /// How long one server may take to answer.
     let connectSeconds: Double

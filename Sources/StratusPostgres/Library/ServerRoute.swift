@@ -38,7 +38,8 @@ struct ServerRoute: Sendable {
 
     /// Until when a host may still read from a server that was replaced. Nil if it cannot.
     var readElsewhereUntil: MonotonicTime? {
-        foundAt.map { $0 + Self.trustedSeconds }.flatMap { $0 > .now ? $0 : nil }
+        guard let foundAt, foundAt + Self.trustedSeconds > .now else { return nil }
+        return foundAt + Self.trustedSeconds
     }
 
     /// Whether a server with this timeline was replaced.

@@ -10,7 +10,8 @@
 // Invariants:
 //   1. Between the fence and giving the lease back nothing of another host commits.
 //   2. Every transaction reads the generation. A host that finds another one stops, and does not start again by itself.
-//   3. Beats are in a table of their own and in READ COMMITTED, so they never meet a transaction of records.
+//   3. A host neither writes nor, where its server can be replaced, reads when no beat was confirmed for four seconds.
+//   4. Beats are in a table of their own and in READ COMMITTED, so they never meet a transaction of records.
 
 internal import StratusStore
 
@@ -252,7 +253,9 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
         case .lost(let look): throw Self.held(by: look)
         case .unsure:
             throw WireFailure.lost(
-                StoreError(.unavailable, "PostgreSQL has confirmed nothing for four seconds: is a standby missing?"))
+                StoreError(
+                    .unavailable,
+                    "PostgreSQL has confirmed nothing for four seconds: see whether it lacks a standby."))
         }
     }
 

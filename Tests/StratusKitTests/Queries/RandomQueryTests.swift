@@ -32,42 +32,51 @@ struct RandomQueryTests {
         return mismatch
     }
 
-    @Test("[Q-01][Q-12][Q-13][Q-14] every query of owner and participant gives the same as examining every record")
-    func development() async throws {
-        let random = SplitMix64.announced("random queries")
-        var (answeredCount, foundCount, pageCount) = (0, 0, 0)
-        let storeCount = (Self.queryCount + Self.storeQueryCount - 1) / Self.storeQueryCount
-        for index in 0..<storeCount {
+    /// What the queries of several stores were answered with, added up.
+    private struct Counts {
+        let stores: Int
+        var answered = 0
+        var refused = 0
+        var found = 0
+        var pages = 0
+    }
+
+    /// Queries stores, of which each may be in production. Fails at the first wrong answer.
+    private func counts(_ random: SplitMix64, queryCount: Int, areProduction: [Bool]) async throws -> Counts {
+        var counts = Counts(stores: areProduction.count)
+        for (index, isProduction) in areProduction.enumerated() {
             let mismatch = try await mismatch(
-                random.generator(forCase: index), queryCount: min(Self.storeQueryCount, Self.queryCount)
+                random.generator(forCase: index), queryCount: queryCount, isProduction: isProduction
             ) { bench in
-                answeredCount += bench.answeredCount
-                foundCount += bench.foundCount
-                pageCount += bench.pageCount
+                counts.answered += bench.answeredCount
+                counts.refused += bench.refusedCount
+                counts.found += bench.foundCount
+                counts.pages += bench.pageCount
             }
             try #require(mismatch == nil, "\(mismatch ?? "")")
         }
+        return counts
+    }
+
+    @Test("[Q-01][Q-12][Q-13][Q-14] every query of owner and participant gives the same as examining every record")
+    func development() async throws {
+        let storeCount = (Self.queryCount + Self.storeQueryCount - 1) / Self.storeQueryCount
+        let counts = try await counts(
+            .announced("random queries"), queryCount: min(Self.storeQueryCount, Self.queryCount),
+            areProduction: Array(repeating: false, count: storeCount))
         // The questions are worth asking: most are answered, with records, and many need a second page.
-        #expect(answeredCount > storeCount)
-        #expect(foundCount > answeredCount)
-        #expect(pageCount > answeredCount)
+        #expect(counts.answered > counts.stores)
+        #expect(counts.found > counts.answered)
+        #expect(counts.pages > counts.answered)
     }
 
     @Test("[Q-10] in production a query is refused for an unmarked field, or gives the same")
     func production() async throws {
-        let random = SplitMix64.announced("random queries in production")
-        var (answeredCount, refusedCount) = (0, 0)
-        for index in 0..<4 {
-            let mismatch = try await mismatch(
-                random.generator(forCase: index), queryCount: 40, isProduction: true
-            ) { bench in
-                answeredCount += bench.answeredCount
-                refusedCount += bench.refusedCount
-            }
-            try #require(mismatch == nil, "\(mismatch ?? "")")
-        }
-        #expect(answeredCount > 10)
-        #expect(refusedCount > 10)
+        let counts = try await counts(
+            .announced("random queries in production"), queryCount: 40,
+            areProduction: Array(repeating: true, count: 4))
+        #expect(counts.answered > 10)
+        #expect(counts.refused > 10)
     }
 
     @Test(
@@ -76,20 +85,12 @@ struct RandomQueryTests {
         the same as examining every record
         """, arguments: [2, 4])
     func onManyHosts(hostCount: Int) async throws {
-        let random = SplitMix64.announced("random queries at \(hostCount) hosts")
         try await TestStores.withHosts(hostCount) {
-            var (foundCount, pageCount) = (0, 0)
-            for (index, isProduction) in [false, false, true].enumerated() {
-                let mismatch = try await mismatch(
-                    random.generator(forCase: index), queryCount: 40, isProduction: isProduction
-                ) { bench in
-                    foundCount += bench.foundCount
-                    pageCount += bench.pageCount
-                }
-                try #require(mismatch == nil, "\(mismatch ?? "")")
-            }
-            #expect(foundCount > 100)
-            #expect(pageCount > 100)
+            let counts = try await counts(
+                .announced("random queries at \(hostCount) hosts"), queryCount: 40,
+                areProduction: [false, false, true])
+            #expect(counts.found > 100)
+            #expect(counts.pages > 100)
         }
     }
 
