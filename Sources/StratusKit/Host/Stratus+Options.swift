@@ -120,7 +120,7 @@ extension Stratus {
         /// How many connections a store on a PostgreSQL server has at most, which is how many requests it works on at
         /// once. A few more are for reads within requests. The server's `max_connections` must allow all. Default: 16.
         public var postgresConnectionCount = 16
-        /// How long opening a store on a server waits for a verb that has it for itself, and ``Stratus/reset()`` for
+        /// How long opening a store on a server waits for a verb that has it for itself, and `reset()` for
         /// other hosts: until they end, or are found dead, which takes about six seconds. In seconds of the system's
         /// monotonic clock. Default: 10.
         public var leaseWaitSeconds: TimeInterval = 10
