@@ -18,6 +18,7 @@ package final class PostgresStore: OrderedStore {
     private let counter: TripCounter
     private let notices: ChangeNotices?
     private let followed: [StoreWatch]
+    private let standbys: StandbyUpkeep
     /// The address without secrets.
     package let address: String
     /// What makes two addresses the same store.
@@ -25,9 +26,11 @@ package final class PostgresStore: OrderedStore {
 
     private init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        counter: TripCounter, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, library: Libpq
+        counter: TripCounter, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, standbys: StandbyUpkeep,
+        library: Libpq
     ) {
         self.pool = pool
+        self.standbys = standbys
         self.counter = counter
         let source = PostgresSource(
             info, pool, options, check: check, lease: lease, confirmsReads: confirmsReads, library: library)
@@ -82,7 +85,7 @@ package final class PostgresStore: OrderedStore {
             })
         let store = PostgresStore(
             info, pool, options, counter: counter, check: check, lease: lease, confirmsReads: settings.mayBeReplaced,
-            library: library)
+            standbys: standbys, library: library)
         return (store, settings.warnings(connectionCount: options.pool.connectionCount))
     }
 
@@ -156,6 +159,10 @@ package final class PostgresStore: OrderedStore {
     // MARK: The store
 
     package var isShared: Bool { true }
+
+    package var timeline: ServerTimeline? { source.timeline }
+
+    package var isReplicated: Bool { standbys.isConfirmed }
 
     package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         try wire.read(scope, body)

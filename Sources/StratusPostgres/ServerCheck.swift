@@ -112,10 +112,14 @@ struct ServerSettings: Sendable {
         return name.map { warning("A crash of the machine loses commits: set fsync and full_page_writes on.", $0) }
     }
 
-    private var commitWarning: StoreError? {
+    /// Whether commits are acknowledged before a standby has them although one is named, or before they are durable.
+    fileprivate var hasWeakCommits: Bool {
         let value = values["synchronous_commit"]
-        let isWeak = value == "off" || value == "local" && !standbys.isEmpty
-        guard isWeak else { return nil }
+        return value == "off" || value == "local" && !standbys.isEmpty
+    }
+
+    private var commitWarning: StoreError? {
+        guard hasWeakCommits else { return nil }
         return warning("Acknowledged saves can be lost: set synchronous_commit to on.", "synchronous_commit")
     }
 
@@ -158,12 +162,17 @@ struct ServerSettings: Sendable {
 /// has lost its standbys, and nothing fails.
 struct StandbyUpkeep: Sendable {
     private let wasConfirmed: Locked<Bool>
+    private let hasWeakCommits: Bool
     private let onEvent: @Sendable (StoreError) -> Void
 
     init(_ settings: ServerSettings, onEvent: @escaping @Sendable (StoreError) -> Void) {
         wasConfirmed = Locked(!settings.standbys.isEmpty)
+        hasWeakCommits = settings.hasWeakCommits
         self.onEvent = onEvent
     }
+
+    /// Whether commits waited at the last look.
+    var isConfirmed: Bool { wasConfirmed.value && !hasWeakCommits }
 
     /// Says so when commits have stopped waiting.
     func run(on connection: PostgresConnection, until deadline: MonotonicTime) throws {

@@ -153,10 +153,30 @@ package protocol StoreTransaction: StoreReader {
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void)
 }
 
+/// A line of a server's history. Each promotion of a standby, and each restored backup, begins a new one, with a higher
+/// number.
+package struct ServerTimeline: Hashable, Sendable {
+    /// The identity of the database system, which its standbys have, too. A timeline of another one says nothing.
+    package var system: Int64
+    package var number: Int64
+
+    package init(system: Int64, number: Int64) {
+        self.system = system
+        self.number = number
+    }
+}
+
 /// A store of ordered bytes.
 package protocol OrderedStore: AnyObject, Sendable {
     /// Whether other processes may write to the store.
     var isShared: Bool { get }
+
+    /// The newest timeline of the store's server that a connection has found: what is read and written after this call
+    /// has it, or a newer one. Nil where there is no server, or none that says.
+    var timeline: ServerTimeline? { get }
+
+    /// Whether a standby has each commit before it is acknowledged, as far as the store knows.
+    var isReplicated: Bool { get }
 
     /// Whether a snapshot can be read for hours. Where it cannot, reads of an old one throw `.snapshotEnded`, and
     /// `read(.wholeStore)` gives a `PagedReader`.
@@ -198,6 +218,8 @@ package protocol OrderedStore: AnyObject, Sendable {
 
 extension OrderedStore {
     package var isShared: Bool { false }
+    package var timeline: ServerTimeline? { nil }
+    package var isReplicated: Bool { false }
     package var snapshotsLast: Bool { true }
     package var contents: (any StoreContents)? { nil }
     package func watchOthers(_ range: KeyRange, _ onChange: @escaping @Sendable () -> Void) -> StoreWatch {

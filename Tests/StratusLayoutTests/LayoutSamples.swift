@@ -219,6 +219,8 @@ enum LayoutSamples {
         (GlobalKeys.work(.history), WorkEntry(holder: nil, generation: 301)),
         (GlobalKeys.host(first), HostEntry(beat: 300)),
         (GlobalKeys.run(of: "operation-1"), WorkEntry(holder: first, generation: 1)),
+        (GlobalKeys.timeline(), TimelineEntry(system: -1, number: 1, isReplicated: false, incarnation: nil)),
+        (GlobalKeys.timeline(), TimelineEntry(system: 300, number: 4, isReplicated: true, incarnation: second)),
         (
             GlobalKeys.schema("iCloud.com.example", "Empty"),
             SchemaEntry.type(fields: [:], grants: [:], isImported: false)

@@ -112,38 +112,3 @@ extension StatementOutcome {
         if case .skipped = self { true } else { false }
     }
 }
-
-/// A server for one test alone.
-final class OwnServer: Sendable {
-    let directory: String
-    let url: String
-
-    init() throws {
-        let (end, output) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres", "start"])
-        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
-        guard end.isSuccess, lines.count == 2 else {
-            throw StoreError(.unavailable, "The test's own server did not start: see the output above.")
-        }
-        (directory, url) = (lines[0], lines[1])
-    }
-
-    func halt(_ mode: String) throws { try call(["halt", directory, mode]) }
-    func resume() throws { try call(["resume", directory]) }
-
-    func stop() {
-        try? call(["stop", directory, "immediate"])
-    }
-
-    /// Makes a directory of the server's user.
-    func makeDirectory(_ path: String) throws -> String {
-        let script = "mkdir \"$0\" && chmod 711 \"$(dirname \"$0\")\" && chown --reference=\"$1\" \"$0\""
-        let (end, _) = try ChildProcess.run("/usr/bin/env", ["bash", "-c", script, path, directory + "/data"])
-        guard end.isSuccess else { throw StoreError(.unavailable, "The directory for the server was not made.") }
-        return path
-    }
-
-    private func call(_ arguments: [String]) throws {
-        let (end, _) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres"] + arguments)
-        guard end.isSuccess else { throw StoreError(.unavailable, "The test's own server did not stop or start.") }
-    }
-}

@@ -16,7 +16,7 @@ extension DatabaseFeed {
     ) {
         guard let common = RequestReads(reader) else { return }
         common.account(of: caller)
-        common.announce([GlobalKeys.format()])
+        common.announce([GlobalKeys.format(), GlobalKeys.timeline()])
         if database == .shared {
             common.announce(GlobalKeys.acceptances(of: user), limit: pageCount)
         } else {

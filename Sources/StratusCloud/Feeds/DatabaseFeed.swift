@@ -72,7 +72,8 @@ struct DatabaseFeed {
         try seal.sealed(token.encoded(), .database, for: binding)
     }
 
-    /// The incarnation of the store.
+    /// What positions are valid for: the incarnation of the store, or the one that it got since its server may have lost
+    /// commits.
     func incarnation() throws -> UUID {
         guard let format = try reader.store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
         else {
@@ -80,7 +81,7 @@ struct DatabaseFeed {
                 .corruption, "The store has no format entry. Restore it from a backup.",
                 ["key": KeyDescription.text(of: GlobalKeys.format())])
         }
-        return format.incarnation
+        return try reader.renewedIncarnation() ?? format.incarnation
     }
 
     func checkIncarnation(_ known: UUID, _ incarnation: UUID) throws {

@@ -18,7 +18,8 @@ extension CloudService {
                 ["byteCount": "\(device.name.utf8.count)"])
         }
         if try reading({ try $0.store.contains(device.key) }) { return }
-        // Larger than all orders of a removed device of this name, which tokens contain.
+        // Larger than all orders of a removed device of this name, which tokens contain, if its host's clock was not
+        // ahead of this one's.
         let first = UInt64(clamping: Int64(max(0, environment.clock.now.timeIntervalSince1970 * 1_000_000)))
         try writing { transaction in
             guard try accountDirectory.account(device.account, in: transaction) != nil else {

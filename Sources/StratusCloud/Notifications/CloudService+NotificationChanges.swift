@@ -2,8 +2,9 @@
 // marks them as read. A host that listens for a device takes them instead, which removes them (`takeNotifications`).
 //
 // A token is the order of the next notification that was not returned yet, sealed for the account, the container and
-// the device. The orders of a device only grow, even if it was removed and registered again (`registerDevice`),
-// and a notification that replaces an older one gets a new order. So a client never misses a later one.
+// the device. The orders of a device only grow, as long as clocks agree also if it was removed and registered
+// again (`registerDevice`), and a notification that replaces an older one gets a new order. A token that is ahead of
+// its device begins again. So a client never misses a later one.
 
 package import FoundationEssentials
 import StratusLayout
@@ -89,10 +90,14 @@ extension CloudService {
     }
 
     private func waiting(
-        for device: DeviceAddress, from start: UInt64, because container: ContainerName, limit: Int,
+        for device: DeviceAddress, from place: UInt64, because container: ContainerName, limit: Int,
         in reader: RecordReader
     ) throws -> WaitingPage {
-        var page = WaitingPage(next: max(start, try reader.entry(of: device)?.next ?? 0))
+        let next = try reader.entry(of: device)?.next ?? 0
+        // A token may be ahead: of a device that a host with a faster clock had registered before, or of notifications
+        // that the server has lost.
+        let start = place > next ? 0 : place
+        var page = WaitingPage(next: next)
         var range = device.notifications
         range.lower = GlobalKeys.notification(for: device.account, device.name, order: start)
         try reader.store.scan(range) { key, value in

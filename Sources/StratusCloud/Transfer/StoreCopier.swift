@@ -168,7 +168,7 @@ package struct StoreCopier {
 
     /// What is not copied: the format entry, which is the target's own, and what only one engine has.
     private static let leftOut = [
-        GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs,
+        GlobalKeyspace.format, .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs, .timeline,
     ]
     .map(GlobalKeys.keyspace)
 

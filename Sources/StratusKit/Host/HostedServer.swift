@@ -222,6 +222,22 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
         }
     }
 
+    /// Expires all positions if the server may have lost commits, and says so to the host.
+    func renewAfterLoss(while shouldContinue: () -> Bool) throws {
+        let isRenewed = try withService { service in
+            try service.engine.beat()
+            return try service.engine.renewAfterLoss(
+                draw: environment.identifiers.makeUUID, shouldContinue: shouldContinue)
+        }
+        guard isRenewed else { return }
+        environment.onEvent?(
+            CloudEvent(
+                notice: StoreError(
+                    .serverSetting,
+                    "The server may have lost commits: all change tokens are expired, and clients fetch everything again."
+                )))
+    }
+
     /// Sets what is called when another host may have changed what sessions wait for. It must be quick.
     func whenOthersChange(_ action: @escaping @Sendable () -> Void) { onChange.withLock { $0 = action } }
 

@@ -46,6 +46,8 @@ public final class Stratus: Sendable {
     let upkeep: UpkeepThread
     /// Shows other hosts that this one is alive, and looks for what they have done.
     let pulse: UpkeepThread
+    /// Expires all positions when the server may have lost commits.
+    let renewal: UpkeepThread
     let recovery: StoreRecovery
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
@@ -107,6 +109,7 @@ public final class Stratus: Sendable {
         self.output = output
         self.upkeep = upkeep
         pulse = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
+        renewal = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
         self.recovery = recovery
         recovery.start(
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
@@ -117,6 +120,13 @@ public final class Stratus: Sendable {
             hub.wake()
             longLived.lookAgain()
         }
+        renewal.start { [server, renewal, output] in
+            do { try server.renewAfterLoss { renewal.mayContinue } } catch {
+                // The next round tries again. A store that was closed says so to its callers.
+                guard renewal.mayContinue else { return }
+                output.log(.warning, "could not look for lost commits", ["error": "\(error)"])
+            }
+        }
         // On its own thread: the caller may be in the middle of a commit.
         server.whenOthersChange { [pulse] in pulse.wake() }
         // What an ended process has left undelivered.
@@ -124,6 +134,7 @@ public final class Stratus: Sendable {
         do { try startServingTool() } catch {
             upkeep.stop()
             pulse.stop()
+            renewal.stop()
             recovery.stop()
             server.close()
             throw error
@@ -155,6 +166,7 @@ public final class Stratus: Sendable {
         // Containers may outlive this object. Their requests continue, the upkeep does not.
         upkeep.stop()
         pulse.stop()
+        renewal.stop()
         recovery.stop()
         stopServingTool(forGood: true)
     }
@@ -251,6 +263,7 @@ public final class Stratus: Sendable {
             session.activity.waitUntilOver()
             upkeep.stop()
             pulse.stop()
+            renewal.stop()
             recovery.stop()
             session.hub.close()
             // The upkeep may have delivered notifications meanwhile.

@@ -88,6 +88,10 @@ package enum ValueDescription {
             let entry = try WorkEntry(decoding: value)
             return (entry.holder.map { "done by \($0)" } ?? "done by nobody") + ", generation \(entry.generation)"
         case .hosts: return "beat \(try HostEntry(decoding: value).beat)"
+        case .timeline:
+            let entry = try TimelineEntry(decoding: value)
+            return "timeline \(entry.number) of system \(entry.system)" + (entry.isReplicated ? ", replicated" : "")
+                + (entry.incarnation.map { ", incarnation \($0)" } ?? "")
         }
     }
 

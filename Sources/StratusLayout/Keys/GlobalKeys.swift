@@ -89,6 +89,7 @@ extension GlobalKeys {
     package static func header() -> [UInt8] { key(.header) }
     package static func tokenSecret() -> [UInt8] { key(.tokenSecret) }
     package static func indexing() -> [UInt8] { key(.indexing) }
+    package static func timeline() -> [UInt8] { key(.timeline) }
     package static func receipt(_ id: [UInt8]) -> [UInt8] { key(.receipts, id) }
 
     package static func database(_ id: DatabaseID) -> [UInt8] { key(.databases, id.container, id.owner, id.scope) }
@@ -311,6 +312,8 @@ package enum BackgroundWork: UInt64, Hashable, Sendable, CaseIterable {
     case assets = 5
     /// Removing expired history.
     case history = 6
+    /// Expiring positions after the server may have lost commits.
+    case incarnations = 7
 }
 
 extension GlobalKeys {

@@ -142,6 +142,9 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: identifier. Value: `WorkEntry`. Which process runs a long-lived operation. Only where several processes may
     /// write the store.
     case runs = 30
+    /// Key: nothing more. Value: `TimelineEntry`. The line of its server's history on which the store was found whole.
+    /// Only where several processes may write the store.
+    case timeline = 31
 }
 
 /// The kind of name that an identity look-up starts from. The raw values are stored: they never change.
@@ -249,7 +252,7 @@ extension GlobalKeyspace: Keyspace {
 
     var parts: [KeyPart] {
         switch self {
-        case .format, .header, .tokenSecret, .indexing: []
+        case .format, .header, .tokenSecret, .indexing, .timeline: []
         case .databases: [.text, .optionalText, .scope]
         case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
         case .receipts, .shareURLs: [.bytes]

@@ -195,6 +195,40 @@ package struct HostEntry: VersionedValue, Hashable {
     package init(parts reader: inout ValueReader) throws(StoreError) { beat = try reader.read() }
 }
 
+/// The line of its server's history on which a store was last found whole, or was given new incarnations.
+///
+/// Bytes: version 1 · number: the 64 bits of the system's identity · number: timeline · flags: 1 replicated,
+/// 2 incarnation · (2) UUID: incarnation.
+package struct TimelineEntry: VersionedValue, Hashable {
+    package var system: Int64
+    package var number: Int64
+    /// Whether a standby had each commit before it was acknowledged.
+    package var isReplicated: Bool
+    /// What positions in databases have in place of the store's own incarnation; nil before a commit may have been lost.
+    package var incarnation: UUID?
+
+    package init(system: Int64, number: Int64, isReplicated: Bool, incarnation: UUID?) {
+        self.system = system
+        self.number = number
+        self.isReplicated = isReplicated
+        self.incarnation = incarnation
+    }
+
+    package func appendParts(to bytes: inout [UInt8]) {
+        ValueWriter.append(UInt64(bitPattern: system), UInt64(bitPattern: number), to: &bytes)
+        bytes.append((isReplicated ? 1 : 0) + (incarnation == nil ? 0 : 2))
+        if let incarnation { ValueWriter.append(incarnation, to: &bytes) }
+    }
+
+    package init(parts reader: inout ValueReader) throws(StoreError) {
+        system = Int64(bitPattern: try reader.readNumber())
+        number = Int64(bitPattern: try reader.readNumber())
+        let flags = try reader.readFlags(below: 4)
+        isReplicated = flags & 1 != 0
+        incarnation = flags & 2 != 0 ? try reader.read() as UUID : nil
+    }
+}
+
 /// A part of the stored form of a long-lived operation, which StratusKit defines, or its head, which says which parts
 /// are the newest form's. The head has the index 0 and no bytes.
 ///

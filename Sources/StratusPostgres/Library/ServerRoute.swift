@@ -14,13 +14,6 @@
 internal import Glibc
 internal import StratusStore
 
-/// A line of a server's history. Each promotion of a standby begins a new one, with a higher number.
-struct ServerTimeline: Hashable, Sendable {
-    /// The identity of the database system, which its standbys have, too. A timeline of another one says nothing.
-    var system: Int64
-    var number: Int64
-}
-
 /// What the connections to an address have found out, for all of them.
 struct ServerRoute: Sendable {
     private static let firstTimeline: Int64 = 1

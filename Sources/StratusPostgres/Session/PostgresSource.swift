@@ -42,6 +42,7 @@ final class PostgresSource: WireSource {
         }
     }
 
+    var timeline: ServerTimeline? { info.route.value.newest }
     var currentCounts: Counts { counts.value }
     var connectionsOpened: Int { pool.openedCount }
 

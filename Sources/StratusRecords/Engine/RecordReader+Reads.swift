@@ -11,6 +11,14 @@ package struct GuessedZone {
     package let identity: UUID
 }
 
+extension StoreReader {
+    /// Announces what a process reads with each beat.
+    func announceBeats() {
+        prefetch([GlobalKeys.timeline()])
+        prefetch(GlobalKeys.keyspace(.hosts), .forward, limit: .max)
+    }
+}
+
 extension RecordReader {
     /// Announces the entry of a zone, and what every write reads of it. Returns the guessed zone, for further
     /// announcements. Nil where nothing is known, or nothing is gained.

@@ -24,6 +24,7 @@ final class WorkLeases: Sendable {
         var held: [BackgroundWork: UInt64] = [:]
         var roundCounts: [BackgroundWork: Int] = [:]
         var beat: UInt64 = 0
+        var record: BeatRecord
         /// When the next beat is due; nil before the first one.
         var nextBeat: MonotonicTime?
         var others: [UUID: Seen] = [:]
@@ -45,34 +46,47 @@ final class WorkLeases: Sendable {
     let host: UUID
     private let seconds: Double
     private let now: @Sendable () -> MonotonicTime
-    private let state = Locked(State())
+    private let state: Locked<State>
+    /// Beats of two threads would arrive in any order.
+    private let beating = Monitor()
 
     init(host: UUID, _ options: RecordEngineOptions) {
         self.host = host
         seconds = options.limits.workLeaseSeconds
         now = options.monotonicNow
+        state = Locked(State(record: BeatRecord(leaseSeconds: seconds, at: now())))
     }
 
     // MARK: Beats
 
     /// Raises this process's beat, and looks at those of the others.
-    func beat(in store: any OrderedStore) throws {
-        do {
-            try raise(in: store)
-            state.withLock { $0.hasFailed = false }
-        } catch {
-            state.withLock { $0.hasFailed = true }
-            throw error
+    func beat(in store: any OrderedStore, unlessDone: Bool = false) throws {
+        try beating.withLock {
+            // Another thread may have done it.
+            if unlessDone, !isBeatDue { return }
+            do {
+                try raise(in: store)
+                state.withLock { $0.hasFailed = false }
+            } catch {
+                state.withLock { $0.hasFailed = true }
+                throw error
+            }
         }
     }
 
     private func raise(in store: any OrderedStore) throws {
-        let found = try store.read { reader in
-            try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
+        let timeline = store.timeline
+        let (found, entry) = try store.read { reader in
+            reader.announceBeats()
+            let found = try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
                 (try GlobalKeys.readHostKey(key), try HostEntry(decoding: value).beat)
             }
+            return (found, try reader.timeline())
         }
-        let (mine, gone) = state.withLock { state in note(found, &state) }
+        let (mine, gone) = state.withLock { state in
+            state.record.note(found.first { $0.0 == host }?.1, entry, timeline, at: now())
+            return note(found, &state)
+        }
         let host = host
         try store.transact { writer in
             try writer.set(GlobalKeys.host(host), to: HostEntry(beat: mine).encoded())
@@ -81,8 +95,16 @@ final class WorkLeases: Sendable {
                 if entry?.beat == beat { try writer.delete(GlobalKeys.host(other)) }
             }
         }
-        let next = now() + seconds / Self.beatCount
-        state.withLock { $0.nextBeat = next }
+        let (now, reached) = (now(), store.timeline)
+        state.withLock { state in
+            state.nextBeat = now + seconds / Self.beatCount
+            state.record.noteCommit(mine, reached, at: now)
+        }
+    }
+
+    /// What is to be done by what the last beat has found.
+    func verdict(isReplicated: Bool) -> BeatRecord.Verdict {
+        state.withLock { $0.record.verdict(isReplicated: isReplicated, at: now()) }
     }
 
     /// Notes the beats that were found. Returns this process's next one, and entries to remove.
@@ -221,7 +243,7 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
     // MARK: One transaction, in the order of calls
 
     /// Beats, if that is due: others must not take this process for gone.
-    func prepare() throws { if leases.isBeatDue { try leases.beat(in: engine.store) } }
+    func prepare() throws { if leases.isBeatDue { try leases.beat(in: engine.store, unlessDone: true) } }
 
     /// Begins the body, which may run twice.
     func begin(in transaction: RecordTransaction) {
@@ -297,7 +319,7 @@ extension RecordEngine {
     /// regularly. Where only this process writes it does nothing.
     package func beat() throws {
         guard store.isShared, workLeases.isBeatDue else { return }
-        try workLeases.beat(in: store)
+        try workLeases.beat(in: store, unlessDone: true)
     }
 
     /// Whether other processes have the store open, or have died and were not yet missed for a minute. It looks for
@@ -312,7 +334,7 @@ extension RecordEngine {
     /// process writes it may.
     package func takeRun(of id: String) throws -> Bool {
         guard store.isShared else { return true }
-        if workLeases.isBeatDue { try workLeases.beat(in: store) }
+        if workLeases.isBeatDue { try workLeases.beat(in: store, unlessDone: true) }
         let key = GlobalKeys.run(of: id)
         return try transact { transaction in
             try transaction.writing { writer in

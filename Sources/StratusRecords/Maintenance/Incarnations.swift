@@ -27,9 +27,22 @@ extension RecordEngine {
             }
         }
         let meter = WorkMeter(total: zoneCount, progress)
+        try renewZones(draw: draw, zonesInCommit: Self.renewedZoneCount, didCommit: { meter.add($0) })
+        try renewOwnIncarnation(to: draw())
+        return meter.done
+    }
+
+    /// Gives every zone a new incarnation. `didCommit` gets the number of zones after each commit. Returns false if it
+    /// was stopped.
+    @discardableResult
+    func renewZones(
+        draw: () -> UUID, zonesInCommit: Int, _ shouldContinue: () -> Bool = { true },
+        didCommit: (Int) -> Void = { _ in }
+    ) throws -> Bool {
         var last: ZoneID?
         repeat {
-            let page = try read(.wholeStore) { try $0.zones(after: last, limit: Self.renewedZoneCount) }
+            guard shouldContinue() else { return false }
+            let page = try read(.wholeStore) { try $0.zones(after: last, limit: zonesInCommit) }
             let drawn = page.map { (id: $0, incarnation: draw()) }
             try transact { transaction in
                 for (id, incarnation) in drawn {
@@ -39,11 +52,10 @@ extension RecordEngine {
                     try transaction.set(zone.keys.header(), to: header.encoded())
                 }
             }
-            meter.add(page.count)
+            didCommit(page.count)
             last = page.last
         } while last != nil
-        try renewOwnIncarnation(to: draw())
-        return meter.done
+        return true
     }
 
     /// Makes a finished copy a store: removes its mark. Call it last.
@@ -61,6 +73,8 @@ extension RecordEngine {
             var format = try transaction.store.format() ?? FormatEntry(incarnation: incarnation)
             format.incarnation = incarnation
             try transaction.set(GlobalKeys.format(), to: format.encoded())
+            // Its incarnation would go before the store's.
+            if store.isShared { try transaction.delete(GlobalKeys.timeline()) }
         }
     }
 }

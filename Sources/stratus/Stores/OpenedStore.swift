@@ -182,6 +182,8 @@ final class ReadingStore: OrderedStore {
     func seal() { isSealed.store(true, ordering: .releasing) }
 
     var isShared: Bool { store.isShared }
+    var timeline: ServerTimeline? { store.timeline }
+    var isReplicated: Bool { store.isReplicated }
     var snapshotsLast: Bool { store.snapshotsLast }
     var contents: (any StoreContents)? { store.contents }
 

@@ -140,6 +140,57 @@ struct SharedWorkTests {
         }
     }
 
+    @Test("[S-09][X-05] at hosts whose clocks are an hour apart a record's dates never go back")
+    func datesOfClocksApart() throws {
+        let fast = BenchClock()
+        fast.advance(bySeconds: 3_600)
+        let ahead = try Self.host(seed: 4, on: memory, fast)
+        func save(_ save: RecordSave, at host: CloudService) throws -> ClientRecord {
+            let request = ModifyRecordsRequest(saves: [save])
+            return try host.modifyRecords(request, as: bench.caller(bench.alice), in: .private).saves[0].get()
+        }
+        let first = try save(.new("a"), at: ahead)
+        #expect(first.creationDate == fast.now)
+        var record = first
+        for round in 0..<6 {
+            for clock in [bench.clock, fast] { clock.advance(bySeconds: 60) }
+            let next = try save(.change(record), at: round % 2 == 0 ? one : ahead)
+            #expect(next.modificationDate > record.modificationDate)
+            #expect(next.modificationDate <= fast.now)
+            #expect(next.creationDate == first.creationDate)
+            record = next
+        }
+        #expect(record.modificationDate == fast.now)
+        // Dates of different records have the order of their hosts' clocks. The feed has that of the commits.
+        let second = try save(.new("b"), at: one)
+        #expect(second.creationDate == bench.clock.now)
+        #expect(second.modificationDate < record.modificationDate)
+        #expect(try bench.page().changed.map(\.address.recordName) == ["start", "a", "b"])
+        // So have those of a record that is created again, which is another one.
+        let deletion = ModifyRecordsRequest(deletes: [.note("a")])
+        _ = try ahead.modifyRecords(deletion, as: bench.caller(bench.alice), in: .private).deletes[0].get()
+        let again = try save(.new("a"), at: one)
+        #expect(again.creationDate == bench.clock.now)
+        #expect(again.modificationDate == again.creationDate)
+    }
+
+    @Test("[N-05] a device that a host with a faster clock had registered misses nothing after it is registered again")
+    func registeredAgain() throws {
+        let fast = BenchClock()
+        fast.advance(bySeconds: 3_600)
+        let ahead = try Self.host(seed: 4, on: memory, fast)
+        let watch = bench.caller(bench.alice, on: "watch")
+        let old = try ahead.fetchNotificationChanges(FetchNotificationChangesRequest(), as: watch).token
+        try one.removeDevice(DeviceAddress(account: bench.alice.id, name: "watch"))
+        _ = try one.fetchNotificationChanges(FetchNotificationChangesRequest(), as: watch)
+        try bench.save(.new("a"), on: "phone")
+        let page = try one.fetchNotificationChanges(FetchNotificationChangesRequest(token: old), as: watch)
+        #expect(page.notifications.map(\.line) == ["q created a"])
+        #expect(
+            try one.fetchNotificationChanges(FetchNotificationChangesRequest(token: page.token), as: watch)
+                .notifications.isEmpty)
+    }
+
     @Test("upkeep gives its work back, but not the deliveries")
     func givesBack() throws {
         try bench.save(.new("a"), on: "phone")

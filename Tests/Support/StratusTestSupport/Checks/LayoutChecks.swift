@@ -103,6 +103,7 @@ package enum LayoutChecks {
         TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
         QueryIndexesEntry.self, ZoneIdentityEntry.self, IndexReviewEntry.self, SubscriptionEntry.self, DeviceEntry.self,
         NotificationEntry.self, OutboxEntry.self, UploadEntry.self, OperationPart.self, WorkEntry.self, HostEntry.self,
+        TimelineEntry.self,
     ]
 
     private static func canonical<Value: LayoutValue>(_ bytes: [UInt8], _ type: Value.Type) -> String? {

@@ -12,7 +12,7 @@ package struct NamedEntries: Equatable, Sendable {
     package let entries: [[UInt8]: [UInt8]]
 
     private static let leftOut: [GlobalKeyspace] = [
-        .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs,
+        .receipts, .uploads, .collecting, .operations, .work, .hosts, .runs, .timeline,
     ]
     /// Keyspaces whose keys begin with the numbers of a database and a zone.
     private static let zoneLists: [GlobalKeyspace] = [.purges, .releases, .rebuilds, .indexBuilds]

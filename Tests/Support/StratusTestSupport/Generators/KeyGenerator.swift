@@ -106,6 +106,7 @@ package enum KeyGenerator {
         case .work: return GlobalKeys.work(BackgroundWork.allCases[random.below(BackgroundWork.allCases.count)])
         case .hosts: return GlobalKeys.host(random.uuid())
         case .runs: return GlobalKeys.run(of: a)
+        case .timeline: return GlobalKeys.timeline()
         }
     }
 }

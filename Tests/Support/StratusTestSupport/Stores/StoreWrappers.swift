@@ -98,6 +98,8 @@ extension TransactionWrapper {
 
 extension StoreWrapper {
     package var isShared: Bool { wrapped.isShared }
+    package var timeline: ServerTimeline? { wrapped.timeline }
+    package var isReplicated: Bool { wrapped.isReplicated }
 
     package var snapshotsLast: Bool { wrapped.snapshotsLast }
 
