@@ -87,7 +87,7 @@ enum LayoutSamples {
         GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
         GlobalKeys.upload(owner: "_alice", digest: digest, lease: first), GlobalKeys.content(content),
         GlobalKeys.operation("operation-1", 300),
-        GlobalKeys.work(.history), GlobalKeys.host(first), GlobalKeys.run(of: "operation-1"),
+        GlobalKeys.work(.history), GlobalKeys.host(first), GlobalKeys.run(of: "operation-1"), GlobalKeys.timeline(),
     ]
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }

@@ -267,7 +267,7 @@ struct WorkLeaseTests {
 }
 
 /// A monotonic clock that a test moves.
-private final class HandClock: Sendable {
+final class HandClock: Sendable {
     private let time = Locked(MonotonicTime(nanoseconds: 1_000_000_000))
     var now: MonotonicTime { time.value }
     func advance(seconds: Double) { time.withLock { $0 = $0 + seconds } }

@@ -72,8 +72,8 @@ struct DatabaseFeed {
         try seal.sealed(token.encoded(), .database, for: binding)
     }
 
-    /// What positions are valid for: the incarnation of the store, or the one that it got since its server may have lost
-    /// commits.
+    /// What positions are valid for: the incarnation of the store, or the one that it has since its server may have
+    /// lost commits.
     func incarnation() throws -> UUID {
         guard let format = try reader.store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
         else {

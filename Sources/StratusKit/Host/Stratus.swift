@@ -114,28 +114,14 @@ public final class Stratus: Sendable {
         recovery.start(
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
-        pulse.start { [server, hub = session.hub, longLived = session.longLived] in
-            // A store that fails shows it in its requests.
-            try? server.withService { try $0.engine.beat() }
-            hub.wake()
-            longLived.lookAgain()
-        }
-        renewal.start { [server, renewal, output] in
-            do { try server.renewAfterLoss { renewal.mayContinue } } catch {
-                // The next round tries again. A store that was closed says so to its callers.
-                guard renewal.mayContinue else { return }
-                output.log(.warning, "could not look for lost commits", ["error": "\(error)"])
-            }
-        }
+        startPulse()
+        startRenewal()
         // On its own thread: the caller may be in the middle of a commit.
         server.whenOthersChange { [pulse] in pulse.wake() }
         // What an ended process has left undelivered.
         if !place.isMemory { session.hub.wake() }
         do { try startServingTool() } catch {
-            upkeep.stop()
-            pulse.stop()
-            renewal.stop()
-            recovery.stop()
+            stopThreads()
             server.close()
             throw error
         }
@@ -164,10 +150,7 @@ public final class Stratus: Sendable {
 
     deinit {
         // Containers may outlive this object. Their requests continue, the upkeep does not.
-        upkeep.stop()
-        pulse.stop()
-        renewal.stop()
-        recovery.stop()
+        stopThreads()
         stopServingTool(forGood: true)
     }
 
@@ -261,10 +244,7 @@ public final class Stratus: Sendable {
         OpenStratus.shared.close(self) {
             session.close()
             session.activity.waitUntilOver()
-            upkeep.stop()
-            pulse.stop()
-            renewal.stop()
-            recovery.stop()
+            stopThreads()
             session.hub.close()
             // The upkeep may have delivered notifications meanwhile.
             session.activity.waitUntilOver()

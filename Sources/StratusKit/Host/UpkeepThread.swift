@@ -8,6 +8,7 @@
 import Foundation
 import Logging
 import StratusCloud
+import StratusRecords
 import StratusStore
 
 /// Runs the upkeep of a store regularly, and when it is woken.
@@ -99,6 +100,35 @@ extension Stratus {
 
     /// The time between scans of the history: a scan costs some reads for each zone of the store.
     private static let historyPauseSeconds = 3_600.0
+
+    /// Shows other hosts every few seconds that this one is alive, and looks for what they have done.
+    func startPulse() {
+        pulse.start { [server, hub = session.hub, longLived = session.longLived] in
+            // A store that fails shows it in its requests.
+            try? server.withService { try $0.engine.beat() }
+            hub.wake()
+            longLived.lookAgain()
+        }
+    }
+
+    /// Ends the background work as soon as it notices.
+    func stopThreads() {
+        for thread in [upkeep, pulse, renewal] { thread.stop() }
+        recovery.stop()
+    }
+
+    /// Looks every few seconds whether the server may have lost commits.
+    func startRenewal() {
+        renewal.start { [server, renewal, output] in
+            do { try server.renewAfterLoss { renewal.mayContinue } } catch let error as StoreError
+                where error.code == .corruption
+            {
+                output.log(.error, "cannot look for lost commits", ["error": "\(error)"])
+            } catch {
+                // The next look tries again. A store that fails shows it in its requests.
+            }
+        }
+    }
 
     /// Completes what an ended process has left unfinished, then starts the upkeep in the background.
     func startUpkeep() {

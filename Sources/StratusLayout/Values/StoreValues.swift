@@ -204,7 +204,7 @@ package struct TimelineEntry: VersionedValue, Hashable {
     package var number: Int64
     /// Whether a standby had each commit before it was acknowledged.
     package var isReplicated: Bool
-    /// What positions in databases have in place of the store's own incarnation; nil before a commit may have been lost.
+    /// What positions in databases have in place of the store's incarnation; nil before a commit may have been lost.
     package var incarnation: UUID?
 
     package init(system: Int64, number: Int64, isReplicated: Bool, incarnation: UUID?) {

@@ -5,10 +5,10 @@
 // their positions.
 //
 // How it works: the entry of the timeline says on which line of its server's history the store was last found whole.
-// With each beat a process compares it with the server's timeline, and its last beat with what the store has of it: a
-// server that loses commits loses the newest ones, and the last beat is a few seconds old at most. A process vouches for
-// a new timeline if a standby had each commit, and a beat that the process has given before is still there. If none
-// vouches, or if a beat is gone, one process renews all incarnations.
+// With each beat a process compares it with the server's timeline, and its last beat with what the store has of it. A
+// server that loses commits loses the newest ones, and the last beat is a few seconds old at most. A process vouches
+// for a new timeline if a standby had each commit, and if a beat that it gave before is there. If none vouches, or if a
+// beat is gone, one process renews all incarnations.
 //
 // Invariants:
 //   1. The entry gets a newer timeline from a process that vouches, or in the last transaction of a renewal.
@@ -16,8 +16,8 @@
 //   3. A process that has lost a beat does nothing if another one has renewed the incarnations since.
 
 package import FoundationEssentials
-import StratusLayout
-import StratusStore
+package import StratusLayout
+package import StratusStore
 
 /// What a process knows of its own beats, and of its server.
 struct BeatRecord {
@@ -147,8 +147,8 @@ extension RecordEngine {
 }
 
 extension RecordReader {
-    /// What positions in databases have in place of the store's incarnation, since the server may have lost commits; nil
-    /// if it never did.
+    /// What positions in databases have in place of the store's incarnation, since the server may have lost commits.
+    /// Nil if it never did.
     package func renewedIncarnation() throws -> UUID? {
         guard engine.store.isShared else { return nil }
         return try store.timeline()?.incarnation
@@ -157,7 +157,7 @@ extension RecordReader {
 
 extension StoreReader {
     /// The entry of the timeline; nil where there is none.
-    func timeline() throws -> TimelineEntry? {
+    package func timeline() throws -> TimelineEntry? {
         try withValue(forKey: GlobalKeys.timeline()) { try TimelineEntry(decoding: $0) }
     }
 }

@@ -84,7 +84,7 @@ final class WorkLeases: Sendable {
             return (found, try reader.timeline())
         }
         let (mine, gone) = state.withLock { state in
-            state.record.note(found.first { $0.0 == host }?.1, entry, timeline, at: now())
+            state.record.note(found.first { $0.0 == self.host }?.1, entry, timeline, at: now())
             return note(found, &state)
         }
         let host = host
@@ -95,10 +95,10 @@ final class WorkLeases: Sendable {
                 if entry?.beat == beat { try writer.delete(GlobalKeys.host(other)) }
             }
         }
-        let (now, reached) = (now(), store.timeline)
+        let (ended, reached) = (now(), store.timeline)
         state.withLock { state in
-            state.nextBeat = now + seconds / Self.beatCount
-            state.record.noteCommit(mine, reached, at: now)
+            state.nextBeat = ended + seconds / Self.beatCount
+            state.record.noteCommit(mine, reached, at: ended)
         }
     }
 

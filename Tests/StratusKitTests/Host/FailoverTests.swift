@@ -223,6 +223,8 @@ struct FailoverTests {
         #expect(try await numberCount(at: hosts[0]) >= saved)
         let engine = try hosts[0].service.engine
         #expect(try await TestThreads.offPool { try engine.verify().findings }.isEmpty)
+        // Nothing was lost, so no change token has expired.
+        #expect(try await TestThreads.offPool { try engine.read { try $0.renewedIncarnation() } } == nil)
         print(
             "\(callers.counts.reduce(0, +)) saves were acknowledged, of \(callers.unknownCount) nobody knew,"
                 + " \(checker.looks.count) records were read.")

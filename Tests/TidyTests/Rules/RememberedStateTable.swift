@@ -23,7 +23,7 @@ extension RememberedStateRule {
         "WorkLeases": [
             .store: ["state.held", "state.others"],
             .local("this host's own rounds and beats"): [
-                "state.roundCounts", "state.beat", "state.nextBeat", "state.hasFailed",
+                "state.roundCounts", "state.beat", "state.nextBeat", "state.hasFailed", "beating", "state.record",
             ],
         ],
     ]

@@ -8,8 +8,12 @@ package final class OwnServer: Sendable {
     package let directory: String
     package let url: String
 
-    package init() throws {
-        let (end, output) = try ChildProcess.run("/usr/bin/env", ["scripts/postgres", "start"])
+    /// Starts a server. One that can be turned back writes more.
+    package init(canBeTurnedBack: Bool = false) throws {
+        var environment = ProcessInfo.processInfo.environment
+        if canBeTurnedBack { environment["STRATUS_POSTGRES_WAL"] = "replica" }
+        let (end, output) = try ChildProcess.run(
+            "/usr/bin/env", ["scripts/postgres", "start"], environment: environment)
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
         guard end.isSuccess, lines.count == 2 else {
             throw StoreError(.unavailable, "The test's own server did not start: see the output above.")
