@@ -66,7 +66,7 @@ test: bootstrap ## Runs all tests except the long ones (FILTER=… narrows them)
 # How many histories of each kind run on PostgreSQL: make postgres STRATUS_HISTORIES=200
 POSTGRES_HISTORIES = $(if $(filter command environment,$(firstword $(origin STRATUS_HISTORIES))),$(STRATUS_HISTORIES),20)
 # What is about PostgreSQL itself: the store, trips, one history on two engines, two hosts, verbs of the tool.
-POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|ManyHostTests|ManyWriterTests|AddressTests|ServerVerbTests
+POSTGRES_TESTS := ^StratusPostgresTests[.]|SameHistoryTests|SameFeedHistoryTests|TripTests|TwoHostTests|WorkProcessTests|ManyHostTests|ManyWriterTests|AddressTests|ServerVerbTests
 # What holds on every store and runs there too.
 POSTGRES_SUITES ?= ^Stratus(Records|Cloud|Sharing|Feed)Tests[.]
 POSTGRES_RUN = scripts/postgres run -- env STRATUS_POSTGRES_LONG=1 STRATUS_HISTORIES=$(POSTGRES_HISTORIES)

@@ -117,7 +117,7 @@ let package = Package(
             name: "stratus-test-program",
             dependencies: [
                 "StratusTestSupport", "StratusWorkloads", "StratusKit", "StratusCloud", "StratusRecords",
-                "StratusLevelDB", "StratusPostgres", "StratusStore", "StratusModel", "CCounters",
+                "StratusLayout", "StratusLevelDB", "StratusPostgres", "StratusStore", "StratusModel", "CCounters",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Support/stratus-test-program",

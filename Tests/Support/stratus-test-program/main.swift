@@ -10,6 +10,10 @@
 //                                            the error's code
 //   stratus-test-program cloud URL           is a host there by the public API and saves records until it is killed or
 //                                            cannot: prints the number of each after its save, and the error's code
+//   stratus-test-program work URL KIND       is a host there that does one kind of background work: prints "working"
+//                                            after the first commit of it and waits until its input ends; then goes
+//                                            on, and prints "lost" if another host has taken the work over meanwhile,
+//                                            otherwise "done"
 //   stratus-test-program private FOLDER      creates a private directory there, prints "made", and waits until its
 //                                            input ends
 //   stratus-test-program nobody DIRECTORY    gives up root, opens the store without creating it, prints the result
@@ -173,6 +177,9 @@ switch arguments.dropFirst().first {
 case "costs"?: countCosts(Array(arguments.dropFirst(2)))
 case "crash"?: commitUntilKilled(Array(arguments.dropFirst(2)))
 case "journey"?: await Journey.run(Array(arguments.dropFirst(2)))
+case "work"?:
+    workOnServer(Array(arguments.dropFirst(2)))
+    exit(0)
 case "fuzz"?:
     FuzzCommand.main(Array(arguments.dropFirst(2)))
     exit(0)

@@ -89,6 +89,12 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
         return end
     }
 
+    /// The path of the test program, which is beside the tests.
+    package static var testProgram: String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("stratus-test-program").path
+    }
+
     /// Runs a program to its end, and also returns its output.
     package static func run(
         _ executable: String, _ arguments: [String], environment: [String: String]? = nil,

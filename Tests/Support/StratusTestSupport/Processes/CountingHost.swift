@@ -10,9 +10,8 @@ package final class CountingHost: Sendable {
 
     /// `verb` is one of stratus-test-program.
     package init(_ verb: String, _ url: String) throws {
-        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("stratus-test-program")
-        process = try ChildProcess(program.path, [verb, url], output: .file(output.fileHandleForWriting))
+        process = try ChildProcess(
+            ChildProcess.testProgram, [verb, url], output: .file(output.fileHandleForWriting))
         try output.fileHandleForWriting.close()
     }
 
