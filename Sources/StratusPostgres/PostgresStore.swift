@@ -162,7 +162,7 @@ package final class PostgresStore: OrderedStore {
 
     package var timeline: ServerTimeline? { source.timeline }
 
-    package var isReplicated: Bool { standbys.isConfirmed }
+    package var isReplicated: Bool { standbys.isReplicated }
 
     package func read<Result>(_ scope: ReadScope, _ body: (any StoreReader) throws -> Result) throws -> Result {
         try wire.read(scope, body)

@@ -161,28 +161,46 @@ struct ServerSettings: Sendable {
 /// Looks while a store is open whether commits wait for a standby. A cluster that is not strict stops doing so when it
 /// has lost its standbys, and nothing fails.
 struct StandbyUpkeep: Sendable {
-    private let wasConfirmed: Locked<Bool>
-    private let hasWeakCommits: Bool
+    private struct State {
+        /// Whether a standby was named at the last look.
+        var isNamed: Bool
+        var isReplicated: Bool
+        /// How many looks in a row have found that commits wait.
+        var waitingCount = 0
+    }
+
+    /// A new leader names its standby some seconds after its promotion, so one look is not enough.
+    private static let lookCount = 2
+    private let state: Locked<State>
     private let onEvent: @Sendable (StoreError) -> Void
 
     init(_ settings: ServerSettings, onEvent: @escaping @Sendable (StoreError) -> Void) {
-        wasConfirmed = Locked(!settings.standbys.isEmpty)
-        hasWeakCommits = settings.hasWeakCommits
+        let isNamed = !settings.standbys.isEmpty
+        state = Locked(State(isNamed: isNamed, isReplicated: isNamed && !settings.hasWeakCommits))
         self.onEvent = onEvent
     }
 
-    /// Whether commits waited at the last look.
-    var isConfirmed: Bool { wasConfirmed.value && !hasWeakCommits }
+    /// Whether a standby has each commit before it is acknowledged, as far as the looks have shown.
+    var isReplicated: Bool { state.value.isReplicated }
 
     /// Says so when commits have stopped waiting.
     func run(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
         guard connection.isPostgreSQL else { return }
         let query = SetUp.Query(
-            name: "look for a standby", sql: "SELECT current_setting('\(ServerSettings.standbySetting)') <> ''")
-        let isConfirmed = try connection.run([query], until: deadline)[0].truth(0, 0)
-        let hasStopped = wasConfirmed.withLock { was in
-            defer { was = isConfirmed }
-            return was && !isConfirmed
+            name: "look for a standby",
+            sql: """
+                SELECT current_setting('\(ServerSettings.standbySetting)') <> '',
+                    current_setting('synchronous_commit') NOT IN ('off', 'local')
+                """)
+        let found = try connection.run([query], until: deadline)[0]
+        let (isNamed, isWaiting) = (try found.truth(0, 0), try found.truth(0, 1))
+        let hasStopped = state.withLock { state in
+            defer { state.isNamed = isNamed }
+            state.waitingCount = isNamed && isWaiting ? state.waitingCount + 1 : 0
+            // Any doubt counts at once.
+            if state.waitingCount == 0 { state.isReplicated = false }
+            if state.waitingCount >= Self.lookCount { state.isReplicated = true }
+            return state.isNamed && !isNamed
         }
         guard hasStopped else { return }
         onEvent(

@@ -1,4 +1,4 @@
-// Positions expire when a server may have lost commits, and only then.
+// Positions in feeds expire when a server may have lost commits, and only then.
 
 import FoundationEssentials
 import StratusLayout
@@ -10,180 +10,172 @@ import Testing
 
 @Suite("Commits that a server has lost")
 struct LostCommitsTests {
-    private static let zone = ZoneID(
-        database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "sample")
-
     private let server = LossyServer()
+    private let clock = HandClock()
     private let first: Host
     private let second: Host
-    private let clock = HandClock()
 
     init() throws {
         first = try Host(on: server, clock)
         second = try Host(on: server, clock)
-        try first.engine.transact { try $0.createZone(Self.zone, HistoryContent.birth(1)) }
-        for host in [first, second] { #expect(try !host.look()) }
+        for host in [first, second] { try #require(try host.beat() == .nothing) }
     }
 
-    private var zoneIncarnation: UUID {
-        get throws {
-            try #require(try first.engine.read { try $0.zone(Self.zone)?.header().incarnation })
-        }
-    }
-
-    private var storeIncarnation: UUID? { get throws { try first.engine.read { try $0.renewedIncarnation() } } }
-
-    private var entry: TimelineEntry? {
-        get throws {
-            try server.read { try $0.withValue(forKey: GlobalKeys.timeline()) { try TimelineEntry(decoding: $0) } }
-        }
-    }
-
-    /// Checks whether the positions of before `body` have expired after it.
-    private func expect(
-        expired isExpired: Bool, _ location: SourceLocation = #_sourceLocation, after body: () throws -> Void
-    ) throws {
-        let (zone, store) = (try zoneIncarnation, try storeIncarnation)
-        try body()
-        #expect(try (zoneIncarnation != zone) == isExpired, sourceLocation: location)
-        #expect(try (storeIncarnation != store) == isExpired, sourceLocation: location)
-    }
-
-    @Test("a host writes down the timeline of its server")
+    @Test("a host writes down the timeline of its server, and whether a standby has each commit")
     func notes() throws {
-        #expect(try entry == TimelineEntry(system: 7, number: 1, isReplicated: true, incarnation: nil))
-        server.setReplicated(false)
-        try expect(expired: false) { () throws in #expect(try !first.look()) }
-        #expect(try entry?.isReplicated == false)
+        #expect(try server.entry == TimelineEntry(system: 7, number: 1, isReplicated: true, incarnation: nil))
+        server.change { $0.isReplicated = false }
+        #expect(try first.beat() == .nothing)
+        #expect(try server.entry == TimelineEntry(system: 7, number: 1, isReplicated: false, incarnation: nil))
     }
 
     @Test("[T-09] after a promotion that has lost nothing, positions stay")
     func promotion() throws {
-        try expect(expired: false) { () throws in
-            server.promote()
-            #expect(try !second.look())
-            #expect(try !first.look())
-        }
-        #expect(try entry?.number == 2)
+        server.promote()
+        for host in [second, first, second] { #expect(try host.beat() == .nothing) }
+        #expect(try server.entry?.number == 2)
     }
 
     @Test("[T-09] after a promotion that has lost a beat, positions expire once, whichever hosts look")
     func lossyPromotion() throws {
-        try expect(expired: true) { () throws in
-            server.keep()
-            #expect(try !first.look())
-            server.turnBack()
-            server.promote()
-            #expect(try first.look())
-        }
-        try expect(expired: false) { () throws in
-            for host in [second, first, second] { #expect(try !host.look()) }
-        }
-        #expect(try entry?.number == 2)
+        server.keep()
+        #expect(try first.beat() == .nothing)
+        server.turnBack()
+        server.promote()
+        #expect(try first.beat() == .expired)
+        for host in [second, first, second] { #expect(try host.beat() == .nothing) }
+        #expect(try server.entry?.number == 2)
     }
 
-    @Test("[T-09] after the promotion of a standby that commits did not wait for, positions expire")
+    @Test("[T-09] after the promotion of a standby that commits did not wait for, positions expire once")
     func asynchronousPromotion() throws {
-        server.setReplicated(false)
-        #expect(try !first.look())
-        try expect(expired: true) { () throws in
-            server.promote()
-            #expect(try second.look())
-            #expect(try !first.look())
-        }
+        server.change { $0.isReplicated = false }
+        #expect(try first.beat() == .nothing)
+        server.promote()
+        #expect(try second.beat() == .expired)
+        for host in [first, second] { #expect(try host.beat() == .nothing) }
     }
 
-    @Test("[T-09] after a backup was restored under open hosts, on the same timeline, positions expire")
+    @Test("[T-09] a new leader that has no standby yet expires nothing, if commits at the former one had one")
+    func leaderWithoutStandby() throws {
+        server.change { $0.isReplicated = false }
+        server.promote()
+        for host in [first, second, first] { #expect(try host.beat() == .nothing) }
+        server.change { $0.isReplicated = true }
+        for host in [first, second, first] { #expect(try host.beat() == .nothing) }
+    }
+
+    @Test("[T-09] after a backup was restored under open hosts, on the same timeline, positions expire once each time")
     func restoredVolume() throws {
         server.keep()
-        for host in [first, second] { #expect(try !host.look()) }
-        try expect(expired: true) { () throws in
+        for _ in 0..<3 {
+            for host in [first, second] { #expect(try host.beat() == .nothing) }
             server.turnBack()
-            #expect(try first.look())
+            #expect(try first.beat() == .expired)
+            for host in [second, first, second] { #expect(try host.beat() == .nothing) }
         }
-        try expect(expired: false) { () throws in #expect(try !second.look()) }
     }
 
-    @Test("[T-09] another system than before, such as a copy in another cluster, expires positions")
+    @Test("[T-09] hosts that were opened after the backup notice that it was restored, however long it took")
+    func restoredBeforeOpening() throws {
+        server.keep()
+        let hosts = [try Host(on: server, clock), try Host(on: server, clock)]
+        for host in hosts { #expect(try host.beat() == .nothing) }
+        server.turnBack()
+        clock.advance(seconds: 600)
+        #expect(try hosts[0].beat() == .expired)
+        for host in hosts { #expect(try host.beat() == .nothing) }
+    }
+
+    @Test("[T-09] a loss while the beat waits for its commit is found by that beat")
+    func lossWithinBeat() throws {
+        server.keep()
+        #expect(try first.beat() == .nothing)
+        server.turnBackAtNextCommit()
+        #expect(try first.beat() == .expired)
+    }
+
+    @Test("[T-09] a backup without a timeline's entry expires positions")
+    func oldBackup() throws {
+        let server = LossyServer()
+        server.keep()
+        let host = try Host(on: server, clock)
+        #expect(try host.beat() == .nothing)
+        server.turnBack()
+        #expect(try host.beat() == .expired)
+    }
+
+    @Test("[T-09] a server that says no timeline expires positions if it has lost a beat")
+    func withoutTimeline() throws {
+        server.change { $0.timeline = nil }
+        #expect(try first.beat() == .nothing)
+        server.keep()
+        #expect(try first.beat() == .nothing)
+        server.turnBack()
+        #expect(try first.beat() == .expired)
+        #expect(try server.entry?.number == 1)
+    }
+
+    @Test("[T-09] a store that came from another system, such as a copied cluster, expires positions after a while")
     func otherSystem() throws {
-        try expect(expired: true) { () throws in
-            server.move(to: ServerTimeline(system: 8, number: 1))
-            // It was alive before, but on a server that says nothing of this one.
-            clock.advance(seconds: 31)
-            #expect(try first.look())
-        }
+        server.change { $0.timeline = ServerTimeline(system: 8, number: 1) }
+        #expect(try first.beat() == .nothing)
+        clock.advance(seconds: 31)
+        #expect(try first.beat() == .expired)
+        #expect(try second.beat() == .nothing)
     }
 
-    @Test("[T-09] a host that was opened after the promotion waits for one that vouches")
+    @Test("[T-09] a host that was opened after the promotion waits for one that confirms it")
     func waits() throws {
         server.promote()
         let late = try Host(on: server, clock)
-        try expect(expired: false) { () throws in #expect(try !late.look()) }
-        #expect(try entry?.number == 1)
-        #expect(try !first.look())
-        #expect(try entry?.number == 2)
+        #expect(try late.beat() == .nothing)
+        #expect(try server.entry?.number == 1)
+        #expect(try first.beat() == .nothing)
+        #expect(try server.entry?.number == 2)
         clock.advance(seconds: 31)
-        try expect(expired: false) { () throws in #expect(try !late.look()) }
+        #expect(try late.beat() == .nothing)
     }
 
-    @Test("[T-09] if no host vouches, positions expire after three times the time of a lease")
+    @Test("[T-09] if no host confirms a promotion, positions expire after three times the time of a lease")
     func waitsInVain() throws {
         server.promote()
         let late = try Host(on: server, clock)
         clock.advance(seconds: 26)
-        try expect(expired: false) { () throws in #expect(try !late.look()) }
+        #expect(try late.beat() == .nothing)
         clock.advance(seconds: 2)
-        try expect(expired: true) { () throws in #expect(try late.look()) }
+        #expect(try late.beat() == .expired)
     }
 
-    @Test("a host that was away until the others have removed its entry loses nothing by it")
-    func awayForLong() throws {
-        for _ in 0..<30 {
-            clock.advance(seconds: 3)
-            #expect(try !second.look())
-        }
-        try expect(expired: false) { () throws in #expect(try !first.look()) }
+    @Test("a host that stood still until the others have removed its beat loses nothing by it")
+    func stoodStill() throws {
+        #expect(try first.beat() == .nothing)
+        for _ in 0..<30 { #expect(try second.beat() == .nothing) }
+        #expect(try server.beatCount == 1)
+        #expect(try first.beat() == .nothing)
     }
 
-    @Test("[T-09] a renewal that was stopped is done by the next look")
-    func stopped() throws {
+    @Test("[T-09] a host that lost a beat, and ended, leaves no position that skips a change")
+    func endsAfterwards() throws {
         server.keep()
-        #expect(try !first.look())
+        #expect(try first.beat() == .nothing)
         server.turnBack()
-        try expect(expired: false) { () throws in #expect(try !first.look(isStopped: true)) }
-        try expect(expired: true) { () throws in #expect(try first.look()) }
-    }
-
-    @Test("[T-09] while one host renews, another one waits, and then does nothing")
-    func leased() throws {
-        server.keep()
-        for host in [first, second] { #expect(try !host.look()) }
-        server.turnBack()
-        try expect(expired: true) { () throws in
-            var isRunning = false
-            let isRenewed = try first.look { () throws in
-                guard !isRunning else { return true }
-                isRunning = true
-                // The first commit of the renewal takes the work.
-                try first.engine.working(on: .incarnations) { try first.engine.transact { _ in } }
-                #expect(try !second.look())
-                return true
-            }
-            #expect(isRenewed)
-        }
-        try expect(expired: false) { () throws in #expect(try !second.look()) }
-    }
-
-    @Test("an emptied store has nothing to expire")
-    func emptied() throws {
-        server.empty()
-        #expect(try !first.look())
+        #expect(try first.beat() == .expired)
+        let next = try Host(on: server, clock)
+        #expect(try next.beat() == .nothing)
+        #expect(try server.entry?.incarnation != nil)
     }
 }
 
 /// A process that shares the store.
 private struct Host {
-    let engine: RecordEngine
+    enum Outcome {
+        case nothing
+        case expired
+    }
+
+    private static let own = UUID()
+    private let engine: RecordEngine
     private let clock: HandClock
 
     init(on server: LossyServer, _ clock: HandClock) throws {
@@ -193,30 +185,26 @@ private struct Host {
         engine = try RecordEngine(store: server, options: options, incarnation: UUID())
     }
 
-    /// What a host does every three seconds. Returns whether it has renewed the incarnations.
-    func look(isStopped: Bool = false) throws -> Bool { try look { !isStopped } }
+    private var position: UUID { get throws { try engine.read { try $0.positionIncarnation(Self.own) } } }
 
-    func look(_ shouldContinue: () throws -> Bool) throws -> Bool {
+    /// Beats three seconds later. Whether positions have expired by it.
+    func beat() throws -> Outcome {
         clock.advance(seconds: 3)
+        let before = try position
         try engine.beat()
-        var failure: (any Error)?
-        let isRenewed = try engine.renewAfterLoss(draw: { UUID() }) {
-            do { return try shouldContinue() } catch {
-                failure = error
-                return false
-            }
-        }
-        if let failure { throw failure }
-        return isRenewed
+        let hasExpired = try position != before
+        #expect(engine.takeRenewal() == hasExpired)
+        return hasExpired ? .expired : .nothing
     }
 }
 
 /// A server that says its timeline, and loses commits.
 private final class LossyServer: StoreWrapper {
-    private struct State {
-        var memory = MemoryStore()
-        var kept = MemoryStore()
-        var timeline = ServerTimeline(system: 7, number: 1)
+    struct State {
+        fileprivate var memory = MemoryStore()
+        fileprivate var kept = MemoryStore()
+        fileprivate var losesAtCommit = false
+        var timeline: ServerTimeline? = ServerTimeline(system: 7, number: 1)
         var isReplicated = true
     }
 
@@ -226,16 +214,29 @@ private final class LossyServer: StoreWrapper {
     var timeline: ServerTimeline? { state.value.timeline }
     var isReplicated: Bool { state.value.isReplicated }
 
-    func setReplicated(_ isReplicated: Bool) { state.withLock { $0.isReplicated = isReplicated } }
-    func promote() { state.withLock { $0.timeline.number += 1 } }
-    func move(to timeline: ServerTimeline) { state.withLock { $0.timeline = timeline } }
-    func empty() { state.withLock { $0.memory = MemoryStore() } }
+    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    func promote() { state.withLock { $0.timeline?.number += 1 } }
 
     /// Keeps a copy of what the server has.
     func keep() { state.withLock { $0.kept = Self.copy($0.memory) } }
 
     /// Loses all commits since the copy was made.
     func turnBack() { state.withLock { $0.memory = Self.copy($0.kept) } }
+
+    /// Does so when the next transaction begins.
+    func turnBackAtNextCommit() { state.withLock { $0.losesAtCommit = true } }
+
+    func transact<Result>(lane: StoreLane?, _ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        if state.withLock({ exchange(&$0.losesAtCommit, with: false) }) { turnBack() }
+        return try wrapped.transact(lane: lane, body)
+    }
+
+    var entry: TimelineEntry? {
+        get throws { try read { try $0.withValue(forKey: GlobalKeys.timeline()) { try TimelineEntry(decoding: $0) } } }
+    }
+
+    /// How many processes have a beat.
+    var beatCount: Int { get throws { try read { try $0.keys(in: GlobalKeys.keyspace(.hosts)).count } } }
 
     private static func copy(_ store: MemoryStore) -> MemoryStore {
         let copy = MemoryStore()

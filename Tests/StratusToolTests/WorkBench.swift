@@ -88,9 +88,6 @@ final class WorkBench: Sendable {
             try makeZone()
             try save(Self.goneNames + [Self.lateName, "kept"])
             try delete(Self.goneNames)
-        case .incarnations:
-            try makeZone()
-            try save(["a"])
         }
     }
 
@@ -109,10 +106,6 @@ final class WorkBench: Sendable {
             #expect(departure != nil)
         case .assets: try leaveUploads()
         case .history: break
-        case .incarnations:
-            // As if the store had been moved from another cluster.
-            let entry = TimelineEntry(system: 1, number: 1, isReplicated: false, incarnation: nil)
-            try service.engine.transact { try $0.set(GlobalKeys.timeline(), to: entry.encoded()) }
         }
     }
 
@@ -229,10 +222,10 @@ final class WorkBench: Sendable {
 
     /// What a host does in the background from time to time. History expires at once.
     private func doWork() throws {
-        switch work {
-        case .deliveries: _ = try service.deliverNotifications()
-        case .incarnations: _ = try service.engine.renewAfterLoss(draw: { UUID() })
-        default: try service.performUpkeep(historySeconds: work == .history ? 0 : nil, UpkeepPace(pause: {}))
+        if work == .deliveries {
+            _ = try service.deliverNotifications()
+        } else {
+            try service.performUpkeep(historySeconds: work == .history ? 0 : nil, UpkeepPace(pause: {}))
         }
     }
 
@@ -281,7 +274,6 @@ final class WorkBench: Sendable {
             let index = try service.engine.read { try $0.existingZone(zone).queryIndexes(of: "Note").fields["age"] }
             #expect(index?.phase == .ready)
         case .history: try checkHistory()
-        case .incarnations: #expect(try service.engine.read { try $0.renewedIncarnation() } != nil)
         case .purges, .departures, .assets: break
         }
     }

@@ -109,7 +109,7 @@ struct ZoneFeed {
         guard known.identity == header.identity else {
             throw CloudError.expiredToken(CloudError.reasonZoneRecreated)
         }
-        guard known.incarnation == header.incarnation else {
+        guard known.incarnation == (try reader.positionIncarnation(header.incarnation)) else {
             throw CloudError.expiredToken("the store was restored, copied or repaired")
         }
         guard known.progress.isWithin(header), known.progress.isGuest == zone.isShared else {
@@ -122,7 +122,9 @@ struct ZoneFeed {
         _ page: FeedPage, _ progress: ZoneToken.Progress, told: ClosedRange<UInt64>, _ header: ZoneHeader,
         _ zoneReader: ZoneReader
     ) throws -> FetchZoneChangesResponse {
-        let token = ZoneToken(identity: header.identity, incarnation: header.incarnation, progress: progress)
+        let token = ZoneToken(
+            identity: header.identity, incarnation: try reader.positionIncarnation(header.incarnation),
+            progress: progress)
         return FetchZoneChangesResponse(
             changed: page.changed, deleted: page.deleted,
             token: try seal.sealed(token.encoded(), .zone, for: binding),

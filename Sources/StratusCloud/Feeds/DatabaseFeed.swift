@@ -72,8 +72,7 @@ struct DatabaseFeed {
         try seal.sealed(token.encoded(), .database, for: binding)
     }
 
-    /// What positions are valid for: the incarnation of the store, or the one that it has since its server may have
-    /// lost commits.
+    /// What positions are valid for.
     func incarnation() throws -> UUID {
         guard let format = try reader.store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
         else {
@@ -81,7 +80,7 @@ struct DatabaseFeed {
                 .corruption, "The store has no format entry. Restore it from a backup.",
                 ["key": KeyDescription.text(of: GlobalKeys.format())])
         }
-        return try reader.renewedIncarnation() ?? format.incarnation
+        return try reader.positionIncarnation(format.incarnation)
     }
 
     func checkIncarnation(_ known: UUID, _ incarnation: UUID) throws {

@@ -13,6 +13,7 @@ extension ZoneFeed {
         _ seal: TokenSeal, _ common: RequestReads
     ) {
         common.account(of: caller)
+        common.announce([GlobalKeys.timeline()])
         let resolved = try? ScopeVerdict.zone(
             request.zone, in: database, container: caller.container, caller: user)
         guard let zone = resolved, let reads = common.zone(zone, user: user)?.reads else { return }

@@ -4,7 +4,7 @@
 // A token is the order of the next notification that was not returned yet, sealed for the account, the container and
 // the device. The orders of a device only grow, as long as clocks agree also if it was removed and registered
 // again (`registerDevice`), and a notification that replaces an older one gets a new order. A token that is ahead of
-// its device begins again. So a client never misses a later one.
+// its device begins again. So a client misses no later one, unless the server has lost commits.
 
 package import FoundationEssentials
 import StratusLayout

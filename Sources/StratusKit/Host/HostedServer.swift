@@ -222,12 +222,11 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
         }
     }
 
-    /// Expires all positions if the server may have lost commits, and says so to the host.
-    func renewAfterLoss(while shouldContinue: () -> Bool) throws {
+    /// Shows other hosts that this one is alive. Says so to the host if that has made all change tokens expire.
+    func beat() throws {
         let isRenewed = try withService { service in
             try service.engine.beat()
-            return try service.engine.renewAfterLoss(
-                draw: environment.identifiers.makeUUID, shouldContinue: shouldContinue)
+            return service.engine.takeRenewal()
         }
         guard isRenewed else { return }
         environment.onEvent?(

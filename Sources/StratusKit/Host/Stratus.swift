@@ -46,8 +46,6 @@ public final class Stratus: Sendable {
     let upkeep: UpkeepThread
     /// Shows other hosts that this one is alive, and looks for what they have done.
     let pulse: UpkeepThread
-    /// Expires all positions when the server may have lost commits.
-    let renewal: UpkeepThread
     let recovery: StoreRecovery
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
@@ -109,13 +107,11 @@ public final class Stratus: Sendable {
         self.output = output
         self.upkeep = upkeep
         pulse = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
-        renewal = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
         self.recovery = recovery
         recovery.start(
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
         startPulse()
-        startRenewal()
         // On its own thread: the caller may be in the middle of a commit.
         server.whenOthersChange { [pulse] in pulse.wake() }
         // What an ended process has left undelivered.

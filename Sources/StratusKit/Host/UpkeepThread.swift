@@ -8,7 +8,6 @@
 import Foundation
 import Logging
 import StratusCloud
-import StratusRecords
 import StratusStore
 
 /// Runs the upkeep of a store regularly, and when it is woken.
@@ -105,7 +104,7 @@ extension Stratus {
     func startPulse() {
         pulse.start { [server, hub = session.hub, longLived = session.longLived] in
             // A store that fails shows it in its requests.
-            try? server.withService { try $0.engine.beat() }
+            try? server.beat()
             hub.wake()
             longLived.lookAgain()
         }
@@ -113,21 +112,8 @@ extension Stratus {
 
     /// Ends the background work as soon as it notices.
     func stopThreads() {
-        for thread in [upkeep, pulse, renewal] { thread.stop() }
+        for thread in [upkeep, pulse] { thread.stop() }
         recovery.stop()
-    }
-
-    /// Looks every few seconds whether the server may have lost commits.
-    func startRenewal() {
-        renewal.start { [server, renewal, output] in
-            do { try server.renewAfterLoss { renewal.mayContinue } } catch let error as StoreError
-                where error.code == .corruption
-            {
-                output.log(.error, "cannot look for lost commits", ["error": "\(error)"])
-            } catch {
-                // The next look tries again. A store that fails shows it in its requests.
-            }
-        }
     }
 
     /// Completes what an ended process has left unfinished, then starts the upkeep in the background.

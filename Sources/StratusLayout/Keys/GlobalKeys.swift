@@ -312,8 +312,6 @@ package enum BackgroundWork: UInt64, Hashable, Sendable, CaseIterable {
     case assets = 5
     /// Removing expired history.
     case history = 6
-    /// Expiring positions after the server may have lost commits.
-    case incarnations = 7
 }
 
 extension GlobalKeys {

@@ -142,8 +142,8 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: identifier. Value: `WorkEntry`. Which process runs a long-lived operation. Only where several processes may
     /// write the store.
     case runs = 30
-    /// Key: nothing more. Value: `TimelineEntry`. The line of its server's history on which the store was found whole.
-    /// Only where several processes may write the store.
+    /// Key: nothing more. Value: `TimelineEntry`. The server's timeline on which no commit was missing. Only where
+    /// several processes may write the store.
     case timeline = 31
 }
 

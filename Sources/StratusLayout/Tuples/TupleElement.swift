@@ -60,6 +60,20 @@ extension TupleElement: Hashable {
 }
 
 extension UUID {
+    /// The UUID with a number in its last eight bytes, and zeros before.
+    package init(number: UInt64) {
+        let n = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+        self.init(uuid: (0, 0, 0, 0, 0, 0, 0, 0, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]))
+    }
+
+    /// Another UUID, which differs for each pair unless somebody has made them so.
+    package func combined(with other: UUID) -> UUID {
+        var mixed = bytes
+        let second = other.bytes
+        for index in mixed.indices { mixed[index] ^= second[index] }
+        return UUID(mixed.span)
+    }
+
     var bytes: InlineArray<16, UInt8> {
         let b = uuid
         return [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15]

@@ -195,16 +195,16 @@ package struct HostEntry: VersionedValue, Hashable {
     package init(parts reader: inout ValueReader) throws(StoreError) { beat = try reader.read() }
 }
 
-/// The line of its server's history on which a store was last found whole, or was given new incarnations.
+/// The server's timeline on which no commit was missing, and a part of all positions in feeds.
 ///
-/// Bytes: version 1 · number: the 64 bits of the system's identity · number: timeline · flags: 1 replicated,
+/// Bytes: version 1 · number: the 64 bits of the system's identity · number: timeline, 0 unknown · flags: 1 replicated,
 /// 2 incarnation · (2) UUID: incarnation.
 package struct TimelineEntry: VersionedValue, Hashable {
     package var system: Int64
     package var number: Int64
     /// Whether a standby had each commit before it was acknowledged.
     package var isReplicated: Bool
-    /// What positions in databases have in place of the store's incarnation; nil before a commit may have been lost.
+    /// Combined with the incarnations in positions; nil before a commit may have been lost.
     package var incarnation: UUID?
 
     package init(system: Int64, number: Int64, isReplicated: Bool, incarnation: UUID?) {

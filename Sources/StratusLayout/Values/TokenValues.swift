@@ -163,7 +163,7 @@ package struct GuestWalk: Hashable, Sendable {
 
 /// An owner's position in the changes of the zones of a private database.
 ///
-/// Bytes: version 1 · UUID: the store's incarnation · UUID: the database's identity, zero if there was none yet ·
+/// Bytes: version 1 · UUID: the incarnation of positions · UUID: the database's identity, zero if there was none yet ·
 /// numbers: position, beginning.
 package struct DatabaseToken: VersionedValue {
     package var incarnation: UUID
@@ -208,7 +208,7 @@ package struct KnownZone: Hashable, Sendable {
 
 /// A participant's position in the changes of the zones of a shared database.
 ///
-/// Bytes: version 1 · UUID: the store's incarnation · number: zones · for each: text: owner, text: zone, UUID:
+/// Bytes: version 1 · UUID: the incarnation of positions · number: zones · for each: text: owner, text: zone, UUID:
 /// identity, number: sequence · byte: 1 the last zone that was reported, else 0 · (1) text: its owner · text: its name.
 package struct SharedDatabaseToken: VersionedValue {
     package var incarnation: UUID

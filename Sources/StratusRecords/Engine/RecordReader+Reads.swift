@@ -12,11 +12,8 @@ package struct GuessedZone {
 }
 
 extension StoreReader {
-    /// Announces what a process reads with each beat.
-    func announceBeats() {
-        prefetch([GlobalKeys.timeline()])
-        prefetch(GlobalKeys.keyspace(.hosts), .forward, limit: .max)
-    }
+    /// Announces what the beat of a process reads.
+    func announceBeat(of host: UUID) { prefetch([GlobalKeys.timeline(), GlobalKeys.host(host)]) }
 }
 
 extension RecordReader {

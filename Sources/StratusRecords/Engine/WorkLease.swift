@@ -25,6 +25,8 @@ final class WorkLeases: Sendable {
         var roundCounts: [BackgroundWork: Int] = [:]
         var beat: UInt64 = 0
         var record: BeatRecord
+        /// Whether a beat has made positions expire, and nobody has asked since.
+        var hasRenewed = false
         /// When the next beat is due; nil before the first one.
         var nextBeat: MonotonicTime?
         var others: [UUID: Seen] = [:]
@@ -43,6 +45,9 @@ final class WorkLeases: Sendable {
     /// How many times as long an entry stays whose process is gone. One that was only paused writes it again.
     private static let keptCount = 6.0
 
+    /// How many times as long others may confirm a new timeline after this process was opened.
+    private static let confirmingCount = 3.0
+
     let host: UUID
     private let seconds: Double
     private let now: @Sendable () -> MonotonicTime
@@ -54,7 +59,7 @@ final class WorkLeases: Sendable {
         self.host = host
         seconds = options.limits.workLeaseSeconds
         now = options.monotonicNow
-        state = Locked(State(record: BeatRecord(leaseSeconds: seconds, at: now())))
+        state = Locked(State(record: BeatRecord(waitEnd: now() + Self.confirmingCount * seconds)))
     }
 
     // MARK: Beats
@@ -75,37 +80,45 @@ final class WorkLeases: Sendable {
     }
 
     private func raise(in store: any OrderedStore) throws {
-        let timeline = store.timeline
-        let (found, entry) = try store.read { reader in
-            reader.announceBeats()
-            let found = try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
+        let found = try store.read { reader in
+            try reader.collect(GlobalKeys.keyspace(.hosts)) { key, value in
                 (try GlobalKeys.readHostKey(key), try HostEntry(decoding: value).beat)
             }
-            return (found, try reader.timeline())
         }
-        let (mine, gone) = state.withLock { state in
-            state.record.note(found.first { $0.0 == self.host }?.1, entry, timeline, at: now())
-            return note(found, &state)
-        }
-        let host = host
-        try store.transact { writer in
+        let (known, record) = state.withLock { ($0.others.mapValues(\.beat), $0.record) }
+        let (mine, gone) = state.withLock { state in note(found, &state) }
+        let isReplicated = store.isReplicated
+        let renewed = host.combined(with: UUID(number: mine))
+        let (finding, entry) = try store.transact { writer in
+            writer.announceBeat(of: host)
+            let own = try writer.beat(of: host)
+            let isRemoved =
+                try own == nil
+                && known.contains { other, beat in
+                    // One that has beaten since.
+                    try writer.beat(of: other).map { $0 > beat } ?? false
+                }
+            let old = try writer.timeline()
+            // What was read has this timeline: on an older one the commit is refused.
+            let finding = BeatRecord.Finding(
+                beat: own, isRemoved: isRemoved, entry: old, timeline: store.timeline, isReplicated: isReplicated)
+            let new = record.entry(after: finding, renewed: renewed, at: now())
+            if new != old { try writer.set(GlobalKeys.timeline(), to: new.encoded()) }
             try writer.set(GlobalKeys.host(host), to: HostEntry(beat: mine).encoded())
-            for (other, beat) in gone {
-                let entry = try writer.withValue(forKey: GlobalKeys.host(other)) { try HostEntry(decoding: $0) }
-                if entry?.beat == beat { try writer.delete(GlobalKeys.host(other)) }
+            for (other, beat) in gone where try writer.beat(of: other) == beat {
+                try writer.delete(GlobalKeys.host(other))
             }
+            return (finding, new)
         }
-        let (ended, reached) = (now(), store.timeline)
+        let next = now() + seconds / Self.beatCount
         state.withLock { state in
-            state.nextBeat = ended + seconds / Self.beatCount
-            state.record.noteCommit(mine, reached, at: ended)
+            state.nextBeat = next
+            state.record.note(mine, after: finding, entry)
+            if entry.incarnation == renewed { state.hasRenewed = true }
         }
     }
 
-    /// What is to be done by what the last beat has found.
-    func verdict(isReplicated: Bool) -> BeatRecord.Verdict {
-        state.withLock { $0.record.verdict(isReplicated: isReplicated, at: now()) }
-    }
+    func takeRenewal() -> Bool { state.withLock { exchange(&$0.hasRenewed, with: false) } }
 
     /// Notes the beats that were found. Returns this process's next one, and entries to remove.
     private func note(_ found: [(UUID, UInt64)], _ state: inout State) -> (mine: UInt64, gone: [(UUID, UInt64)]) {
@@ -194,6 +207,13 @@ final class WorkLeases: Sendable {
             }
             throw error
         }
+    }
+}
+
+extension StoreReader {
+    /// The last beat of a process; nil if none is there.
+    fileprivate func beat(of host: UUID) throws -> UInt64? {
+        try withValue(forKey: GlobalKeys.host(host)) { try HostEntry(decoding: $0).beat }
     }
 }
 

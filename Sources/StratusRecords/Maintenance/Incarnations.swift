@@ -27,22 +27,9 @@ extension RecordEngine {
             }
         }
         let meter = WorkMeter(total: zoneCount, progress)
-        try renewZones(draw: draw, zonesInCommit: Self.renewedZoneCount, didCommit: { meter.add($0) })
-        try renewOwnIncarnation(to: draw())
-        return meter.done
-    }
-
-    /// Gives every zone a new incarnation. `didCommit` gets the number of zones after each commit. Returns false if it
-    /// was stopped.
-    @discardableResult
-    func renewZones(
-        draw: () -> UUID, zonesInCommit: Int, _ shouldContinue: () -> Bool = { true },
-        didCommit: (Int) -> Void = { _ in }
-    ) throws -> Bool {
         var last: ZoneID?
         repeat {
-            guard shouldContinue() else { return false }
-            let page = try read(.wholeStore) { try $0.zones(after: last, limit: zonesInCommit) }
+            let page = try read(.wholeStore) { try $0.zones(after: last, limit: Self.renewedZoneCount) }
             let drawn = page.map { (id: $0, incarnation: draw()) }
             try transact { transaction in
                 for (id, incarnation) in drawn {
@@ -52,10 +39,11 @@ extension RecordEngine {
                     try transaction.set(zone.keys.header(), to: header.encoded())
                 }
             }
-            didCommit(page.count)
+            meter.add(page.count)
             last = page.last
         } while last != nil
-        return true
+        try renewOwnIncarnation(to: draw())
+        return meter.done
     }
 
     /// Makes a finished copy a store: removes its mark. Call it last.
@@ -73,8 +61,6 @@ extension RecordEngine {
             var format = try transaction.store.format() ?? FormatEntry(incarnation: incarnation)
             format.incarnation = incarnation
             try transaction.set(GlobalKeys.format(), to: format.encoded())
-            // Its incarnation would go before the store's.
-            if store.isShared { try transaction.delete(GlobalKeys.timeline()) }
         }
     }
 }

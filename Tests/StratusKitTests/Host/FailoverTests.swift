@@ -194,7 +194,7 @@ struct FailoverTests {
         let cluster = try #require(TestCluster.current)
         let proxies = try cluster.serverURLs.map { try WireProxy($0) }
         for proxy in proxies {
-            proxy.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer], every: 50)
+            proxy.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled], every: 50)
             proxy.delay(seconds: 0.001)
         }
         let hosts = [
@@ -224,7 +224,8 @@ struct FailoverTests {
         let engine = try hosts[0].service.engine
         #expect(try await TestThreads.offPool { try engine.verify().findings }.isEmpty)
         // Nothing was lost, so no change token has expired.
-        #expect(try await TestThreads.offPool { try engine.read { try $0.renewedIncarnation() } } == nil)
+        let own = UUID()
+        #expect(try await TestThreads.offPool { try engine.read { try $0.positionIncarnation(own) } } == own)
         print(
             "\(callers.counts.reduce(0, +)) saves were acknowledged, of \(callers.unknownCount) nobody knew,"
                 + " \(checker.looks.count) records were read.")

@@ -51,11 +51,9 @@ private func service(
 /// What a host does in the background from time to time. History expires at once.
 private func doWork(_ work: BackgroundWork, by service: CloudService) throws {
     defer { service.engine.leave() }
-    switch work {
-    case .deliveries: _ = try service.deliverNotifications()
-    case .incarnations:
-        try service.engine.beat()
-        _ = try service.engine.renewAfterLoss(draw: { UUID.drawn() })
-    default: try service.performUpkeep(historySeconds: work == .history ? 0 : nil, UpkeepPace(pause: {}))
+    if work == .deliveries {
+        _ = try service.deliverNotifications()
+    } else {
+        try service.performUpkeep(historySeconds: work == .history ? 0 : nil, UpkeepPace(pause: {}))
     }
 }

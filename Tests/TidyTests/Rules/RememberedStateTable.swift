@@ -23,7 +23,8 @@ extension RememberedStateRule {
         "WorkLeases": [
             .store: ["state.held", "state.others"],
             .local("this host's own rounds and beats"): [
-                "state.roundCounts", "state.beat", "state.nextBeat", "state.hasFailed", "beating", "state.record",
+                "state.roundCounts", "state.beat", "state.nextBeat", "state.hasFailed", "state.hasRenewed",
+                "state.record", "beating",
             ],
         ],
     ]
@@ -103,7 +104,9 @@ extension RememberedStateRule {
         "ReceiptDesk": [.local("which server takes writes"): ["route"]],
         "Libpq": [.local("the loaded library"): ["loaded"]],
         "ReceiptUpkeep": [.guess: ["limit"]],
-        "StandbyUpkeep": [.local("a warning"): ["wasConfirmed"]],
+        "StandbyUpkeep": [
+            .local("the settings of its server"): ["state.isNamed", "state.isReplicated", "state.waitingCount"]
+        ],
         // Notifications only wake: who is woken reads the store.
         "ChangeNotices": [.local("a thread"): ["monitor", "ended", "posted", "isStopping", "isRunning"]],
         "HostLease": [
