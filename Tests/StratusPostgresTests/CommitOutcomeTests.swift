@@ -55,7 +55,7 @@ import Testing
     @Test(
         "a commit around which the connection is cut happens once, and its caller gets its result",
         arguments: [
-            WireFault.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled,
+            WireFault.cutBefore, .cutAfterForwarding, .cutAfterAnswer,
         ])
     func cut(fault: WireFault) async throws {
         try await Self.behindProxy { place, proxy, store throws in

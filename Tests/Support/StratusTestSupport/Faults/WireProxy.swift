@@ -19,9 +19,6 @@ package enum WireFault: Hashable, Sendable, CaseIterable {
     case cutAfterForwarding
     /// The server has committed, and the connection is cut instead of its answer.
     case cutAfterAnswer
-    /// The commit does not reach the server. The client's connection is cut, and the server's stays open: the session
-    /// of the lost transaction is there beside the new one.
-    case doubled
     /// The commit does not reach the server. Both connections stay open, and nothing goes through them any longer.
     case silentBefore
     /// The commit reaches the server. Nothing comes back, while both connections stay open.
@@ -181,9 +178,6 @@ package final class WireProxy: Sendable {
                 if message.isCommit { link.note(nextFault()) }
                 switch link.fault {
                 case .cutBefore: return link.cut()
-                case .doubled:
-                    shutdown(link.client, Int32(SHUT_RDWR))
-                    return
                 case .silentBefore: continue
                 case nil, .cutAfterForwarding, .cutAfterAnswer, .silentAfterForwarding:
                     LoopbackSocket.send(message.bytes, to: link.server)
