@@ -65,17 +65,22 @@ final class WorkLeases: Sendable {
     // MARK: Beats
 
     /// Raises this process's beat, and looks at those of the others.
-    func beat(in store: any OrderedStore, unlessDone: Bool = false) throws {
-        try beating.withLock {
-            // Another thread may have done it.
-            if unlessDone, !isBeatDue { return }
-            do {
-                try raise(in: store)
-                state.withLock { $0.hasFailed = false }
-            } catch {
-                state.withLock { $0.hasFailed = true }
-                throw error
-            }
+    func beat(in store: any OrderedStore) throws { try beating.withLock { try raiseOrNoteFailure(in: store) } }
+
+    /// The same, if that is due.
+    func beatIfDue(in store: any OrderedStore) throws {
+        guard isBeatDue else { return }
+        // Another thread may do it meanwhile.
+        try beating.withLock { if isBeatDue { try raiseOrNoteFailure(in: store) } }
+    }
+
+    private func raiseOrNoteFailure(in store: any OrderedStore) throws {
+        do {
+            try raise(in: store)
+            state.withLock { $0.hasFailed = false }
+        } catch {
+            state.withLock { $0.hasFailed = true }
+            throw error
         }
     }
 
@@ -141,7 +146,7 @@ final class WorkLeases: Sendable {
     /// Whether other processes may know of this one, and can be reached.
     var canLeave: Bool { state.withLock { $0.nextBeat != nil && !$0.hasFailed } }
 
-    var isBeatDue: Bool { state.withLock { $0.nextBeat.map { $0 <= now() } ?? true } }
+    private var isBeatDue: Bool { state.withLock { $0.nextBeat.map { $0 <= now() } ?? true } }
 
     /// Whether a process has given no sign of life for so long that its work may be taken.
     func isGone(_ other: UUID, in reader: any StoreReader) throws -> Bool {
@@ -263,7 +268,7 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
     // MARK: One transaction, in the order of calls
 
     /// Beats, if that is due: others must not take this process for gone.
-    func prepare() throws { if leases.isBeatDue { try leases.beat(in: engine.store, unlessDone: true) } }
+    func prepare() throws { try leases.beatIfDue(in: engine.store) }
 
     /// Begins the body, which may run twice.
     func begin(in transaction: RecordTransaction) {
@@ -338,8 +343,7 @@ extension RecordEngine {
     /// Gives a sign of life to the other processes that write the store, and looks for theirs, if that is due. Call it
     /// regularly. Where only this process writes it does nothing.
     package func beat() throws {
-        guard store.isShared, workLeases.isBeatDue else { return }
-        try workLeases.beat(in: store, unlessDone: true)
+        if store.isShared { try workLeases.beatIfDue(in: store) }
     }
 
     /// Whether other processes have the store open, or have died and were not yet missed for a minute. It looks for
@@ -354,7 +358,7 @@ extension RecordEngine {
     /// process writes it may.
     package func takeRun(of id: String) throws -> Bool {
         guard store.isShared else { return true }
-        if workLeases.isBeatDue { try workLeases.beat(in: store, unlessDone: true) }
+        try workLeases.beatIfDue(in: store)
         let key = GlobalKeys.run(of: id)
         return try transact { transaction in
             try transaction.writing { writer in

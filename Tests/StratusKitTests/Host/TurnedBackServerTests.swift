@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "A server that has lost commits", .enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(5)))
-struct LostCommitTests {
+struct TurnedBackServerTests {
     private static let zone = CKRecordZone.ID(zoneName: "Notes")
 
     private static func save(_ name: String, in database: CKDatabase) async throws {
