@@ -226,7 +226,7 @@ struct DepartureTests {
                 return .next
             }
             // A store that hosts share has what they do.
-            for keyspace in [GlobalKeyspace.work, .hosts, .runs] {
+            for keyspace in [GlobalKeyspace.work, .hosts, .runs, .timeline] {
                 try reader.scan(GlobalKeys.keyspace(keyspace)) { _, _ in
                     count -= 1
                     return .next
