@@ -26,14 +26,15 @@ package final class PostgresStore: OrderedStore {
 
     private init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        counter: TripCounter, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, standbys: StandbyUpkeep,
-        library: Libpq
+        counter: TripCounter, lost: LostSessions, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool,
+        standbys: StandbyUpkeep, library: Libpq
     ) {
         self.pool = pool
         self.standbys = standbys
         self.counter = counter
         let source = PostgresSource(
-            info, pool, options, check: check, lease: lease, confirmsReads: confirmsReads, library: library)
+            info, pool, options, lost: lost, check: check, lease: lease, confirmsReads: confirmsReads,
+            library: library)
         self.source = source
         wire = WireStore(
             source, contents: { PostgresContents(pool, source, isNested: $0) }, options: options.wire)
@@ -71,9 +72,10 @@ package final class PostgresStore: OrderedStore {
             ? explainingErrors(info) { try takeLease(info, options, state, on: connection) } : nil
         if lease == nil { connection.close() }
         let counter = TripCounter()
+        let lost = LostSessions()
         let pool = ConnectionPool(
             to: info, as: lease == nil ? .reader : .writer, limits: options.pool, library: library, counter: counter,
-            jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
+            lost: lost, jitter: options.randomFraction, refusal: { lease?.refusal(of: $0) })
         let receipts = ReceiptUpkeep(onEvent: options.onEvent)
         let standbys = StandbyUpkeep(settings, onEvent: options.onEvent)
         try lease?.start(
@@ -84,8 +86,8 @@ package final class PostgresStore: OrderedStore {
                 return try receipts.run(on: connection)
             })
         let store = PostgresStore(
-            info, pool, options, counter: counter, check: check, lease: lease, confirmsReads: settings.mayBeReplaced,
-            standbys: standbys, library: library)
+            info, pool, options, counter: counter, lost: lost, check: check, lease: lease,
+            confirmsReads: settings.mayBeReplaced, standbys: standbys, library: library)
         return (store, settings.warnings(connectionCount: options.pool.connectionCount))
     }
 

@@ -55,7 +55,7 @@ import Testing
     @Test(
         "a commit around which the connection is cut happens once, and its caller gets its result",
         arguments: [
-            WireFault.cutBefore, .cutAfterForwarding, .cutAfterAnswer,
+            WireFault.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled,
         ])
     func cut(fault: WireFault) async throws {
         try await Self.behindProxy { place, proxy, store throws in
@@ -100,6 +100,30 @@ import Testing
             }
             #expect(try store.read { try $0.value(forKey: [1]) } == [2])
             #expect(store.statistics.unknownOutcomes == 0)
+        }
+    }
+
+    @Test("a session that a proxy leaves at the server is ended by the next transaction, and keeps no lane")
+    func doubled() async throws {
+        try await Self.behindProxy { place, proxy, store throws in
+            for turn in 1...3 {
+                let runs = Locked(0)
+                try store.transact(lane: StoreLane(name: [1])) { transaction in
+                    _ = try transaction.value(forKey: [1])
+                    let run = runs.withLock { runs in
+                        runs += 1
+                        return runs
+                    }
+                    if run == 1 { proxy.leaveAll() }
+                    _ = try transaction.value(forKey: [2])
+                    try transaction.set([1], to: [UInt8(turn), UInt8(run)])
+                }
+                #expect(try store.read { try $0.value(forKey: [1]) } == [UInt8(turn), 2])
+            }
+            #expect(store.statistics.unknownOutcomes == 0)
+            #expect(store.statistics.conflicts == 0)
+            #expect(try place.hasNoOpenTransaction())
+            #expect(try place.text(PostgresTestStore.fenceCount) == "1")
         }
     }
 
@@ -165,7 +189,7 @@ import Testing
             }
             let now = try Int64(place.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8::text")) ?? 0
             let question = ReceiptDesk.Question(
-                receipt: receipt, begunAt: now, processID: working.serverProcessID)
+                receipt: receipt, begunAt: now, session: working.session)
             #expect(try desk.settle(question) {} == false)
             let end = #expect(throws: ServerError.self) {
                 try working.send(.commit)
@@ -175,7 +199,7 @@ import Testing
             // It was ended, and not by a time-out of its own.
             #expect(end?.state == SQLState("57P01"))
             // Half an hour later the receipt might have been removed.
-            let late = ReceiptDesk.Question(receipt: [1], begunAt: now - 1_900_000, processID: 0)
+            let late = ReceiptDesk.Question(receipt: [1], begunAt: now - 1_900_000, session: nil)
             let error = #expect(throws: StoreError.self) { try desk.settle(late) {} }
             #expect(error?.code == .commitUnknown)
         }

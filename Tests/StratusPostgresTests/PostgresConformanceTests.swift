@@ -72,7 +72,7 @@ private final class PostgresPlace: StorePlace {
             }
         }
         proxy = cutsConnections ? try WireProxy(place.url) : nil
-        proxy?.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer], every: 5)
+        proxy?.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled], every: 5)
     }
 
     func open() throws -> any OrderedStore {

@@ -111,7 +111,7 @@ import Testing
             defer { connection.close() }
             let other = try TestServer.open(TestServer.info())
             defer { other.close() }
-            let (began, process) = (MonotonicTime.now, connection.serverProcessID)
+            let (began, process) = (MonotonicTime.now, try #require(connection.session).processID)
             try TestThreads.run(2) { thread in
                 if thread == 1 {
                     let error = #expect(throws: ServerError.self) {

@@ -34,11 +34,11 @@ protocol PooledConnection: AnyObject, Sendable {
 extension PostgresConnection: PooledConnection {}
 
 extension ConnectionPool where Connection == PostgresConnection {
-    /// A pool of connections to an address, which `counter` counts together. A connection for which `refusal` has an
-    /// error is closed.
+    /// A pool of connections to an address, which `counter` counts together. `lost` remembers the sessions of
+    /// those that are lost. A connection for which `refusal` has an error is closed.
     convenience init(
         to info: ConnectionInfo, as role: ConnectionRole, limits: PoolLimits, library: Libpq,
-        counter: TripCounter? = nil, jitter: @escaping @Sendable () -> Double,
+        counter: TripCounter? = nil, lost: LostSessions? = nil, jitter: @escaping @Sendable () -> Double,
         refusal: @escaping @Sendable (PostgresConnection) -> StoreError? = { _ in nil }
     ) {
         self.init(limits: limits, jitter: jitter) { deadline throws(OpeningFailure) in
@@ -58,6 +58,7 @@ extension ConnectionPool where Connection == PostgresConnection {
             guard let error = refusal(connection) else {
                 // Its set-up is not counted: a request rarely meets it.
                 connection.counter = counter
+                connection.lost = lost
                 return connection
             }
             connection.close()

@@ -156,6 +156,9 @@ extension PostgresConnection {
             throw ServerError.readOnly
         }
         let processID = try identity.integer(0, SetUp.Column.processID.rawValue, as: Int64.self)
+        session = ServerSession(
+            processID: Int32(truncatingIfNeeded: processID),
+            name: try identity.text(0, SetUp.Column.sessionName.rawValue))
         let isDirect = unsafe processID == Int64(symbols.backendPID(handle))
         if isPostgreSQL, !isDirect {
             throw ServerError(origin: .pooler)

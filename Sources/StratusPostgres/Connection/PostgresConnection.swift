@@ -44,6 +44,10 @@ enum ConnectionRole: Sendable {
     private(set) var trips = 0
     /// Counts them together with those of other connections; nil if nothing does.
     var counter: TripCounter?
+    /// Remembers the session when the connection is lost; nil if nothing does.
+    var lost: LostSessions?
+    /// The server's session. Nil until the connection is set up.
+    var session: ServerSession?
     /// The generation of the host's lease when a writer's connection was opened; nil if there was none.
     var generation: Int64?
     /// The server's version, such as 150007.
@@ -212,9 +216,6 @@ enum ConnectionRole: Sendable {
     /// What becomes readable when something arrives.
     var socket: Int32 { isFinished ? -1 : unsafe symbols.socket(handle) }
 
-    /// The server's process. Zero when the connection was closed.
-    var serverProcessID: Int32 { isFinished ? 0 : unsafe symbols.backendPID(handle) }
-
     /// Whether a transaction block is open, as far as results have arrived.
     var transactionStatus: TransactionStatus {
         guard !isFinished else { return .unknown }
@@ -271,6 +272,7 @@ enum ConnectionRole: Sendable {
     /// Marks the connection as broken by the error.
     func broken(_ error: ServerError) -> ServerError {
         isBroken = true
+        if let session { lost?.add(session) }
         return error
     }
 

@@ -113,7 +113,7 @@ enum SetUp {
 
     /// The columns of `identity`.
     enum Column: Int {
-        case processID, version, isInRecovery, isReadOnly, isPostgreSQL
+        case processID, version, isInRecovery, isReadOnly, isPostgreSQL, sessionName
     }
 
     /// YugabyteDB puts its own version behind PostgreSQL's, CockroachDB does not name PostgreSQL.
@@ -122,7 +122,8 @@ enum SetUp {
         sql: """
             SELECT pg_backend_pid()::int8, current_setting('server_version_num')::int8, pg_is_in_recovery(),
                 current_setting('transaction_read_only') = 'on',
-                version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
+                version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%',
+                coalesce((SELECT \(ServerSession.nameSQL) FROM pg_stat_activity WHERE pid = pg_backend_pid()), '')
             """)
 
     /// The server's system and the number of its timeline. Standbys, and other servers, refuse it.

@@ -161,7 +161,7 @@ final class ChangeNotices: @unchecked Sendable {  // because the monitor guards 
     }
 
     private func receive(on connection: PostgresConnection) {
-        let own = connection.serverProcessID
+        let own = connection.session?.processID
         let names = connection.takeNotifications().filter { $0.processID != own }
             .flatMap { $0.payload.split(separator: Self.separator) }
         guard !names.isEmpty else { return }

@@ -4,8 +4,8 @@
 // desk inserts the same row itself, on another connection. The server lets this wait until the lost transaction has
 // ended, if it still works. If the row is there, the commit happened. If it was not, it is there now, and the lost
 // transaction can never commit: its own receipt is in the way. Both answers come from a commit that is later in the
-// server's log, so the lost one is as durable as this one. A lost transaction that waits in the server, for a client
-// that it does not know to be gone, is ended there.
+// server's log, so the lost one is as durable as this one. A lost session that waits in the server, for a client that
+// it does not know to be gone, is ended there, and every lost session when the answer is known.
 //
 // Invariants:
 //   1. A commit counts as done only if the server has answered COMMIT and no warning came with it: the server warns
@@ -87,8 +87,8 @@ final class ReceiptDesk: Sendable {
         let receipt: [UInt8]
         /// When its transaction began, by the server's clock, in milliseconds.
         let begunAt: Int64
-        /// The server's process that ran it.
-        let processID: Int32
+        /// The server's session that ran it.
+        let session: ServerSession?
     }
 
     /// Whether a transaction is committed. It waits until the server answers, without regard to callers' deadlines. If
@@ -162,27 +162,22 @@ final class ReceiptDesk: Sendable {
         case .answer(let result):
             // This commit is not sure either: the next one will be.
             guard !connection.wasWarned else { throw ServerError.unconfirmed }
+            try endSession(of: question, evenAtWork: true, on: connection)
             return (try result.integer(0, 0), try result.integer(0, 1))
         case .failure(let error):
             // The lost transaction still holds the row. It waits for its client, or for a standby, or works.
-            if error.errorClass == .again { try endTransaction(of: question, on: connection) }
+            if error.errorClass == .again { try endSession(of: question, on: connection) }
             throw error
         case .skipped, nil: throw ServerError.misplacedAnswer("a receipt without an answer")
         }
     }
 
-    /// Ends the process of a lost connection: its transaction is then committed or not. The number may be another
-    /// connection's by now, which is then opened again. Only one that waits for its client is ended: one that commits
-    /// may wait for a standby, and ended there it would show others what a failover may still lose.
-    private func endTransaction(of question: Question, on connection: PostgresConnection) throws {
-        var parameters = StatementParameters()
-        parameters.add(question.processID)
-        try connection.send(
-            text: """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                    WHERE pid = $1::int4 AND datname = current_database() AND usename = current_user
-                        AND wait_event_type = 'Client'
-                """, named: "end a lost transaction", parameters)
+    /// Ends a lost session: its transaction is then committed or not. It may keep a lock that others wait for.
+    private func endSession(
+        of question: Question, evenAtWork: Bool = false, on connection: PostgresConnection
+    ) throws(ServerError) {
+        guard let session = question.session else { return }
+        try LostSessions.sendEnd(of: [session.name], evenAtWork: evenAtWork, on: connection)
         try connection.sync()
         _ = try connection.flush(.until(.now + Self.requestSeconds))
     }

@@ -18,6 +18,7 @@ final class PostgresSource: WireSource {
     let check: FormatCheck?
     let closing: ClosingSignal
     let desk: ReceiptDesk
+    let lost: LostSessions
     /// Nil for a program that only reads.
     let lease: HostLease?
     /// Whether a host reads only while its beats are confirmed.
@@ -28,8 +29,9 @@ final class PostgresSource: WireSource {
 
     init(
         _ info: ConnectionInfo, _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions,
-        check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, library: Libpq
+        lost: LostSessions, check: FormatCheck?, lease: HostLease?, confirmsReads: Bool, library: Libpq
     ) {
+        self.lost = lost
         self.info = info
         self.confirmsReads = confirmsReads
         self.options = options

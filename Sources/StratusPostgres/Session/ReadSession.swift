@@ -37,15 +37,27 @@ class PostgresSession: WireSession {
         let isFirst = !hasBegun
         hasSent = true
         let statements = PlannedStatements(plan, extraKey: isFirst ? source.check?.key : nil)
-        var outcomes = ArraySlice(
-            try attempt { () throws(ServerError) -> [Outcome] in
-                if isFirst { try sendBegin(on: connection) }
-                try statements.send(on: connection)
-                try connection.sync()
-                return try connection.flush(isFirst ? beginLimit : .until(requestDeadline))
-            })
+        let lost = isFirst ? source.lost.take() : []
+        var outcomes: ArraySlice<Outcome>
+        do {
+            outcomes = ArraySlice(
+                try attempt { () throws(ServerError) -> [Outcome] in
+                    if !lost.isEmpty {
+                        try LostSessions.sendEnd(of: lost, on: connection)
+                        try connection.sync()
+                    }
+                    if isFirst { try sendBegin(on: connection) }
+                    try statements.send(on: connection)
+                    try connection.sync()
+                    return try connection.flush(isFirst ? beginLimit : .until(requestDeadline))
+                })
+        } catch {
+            source.lost.add(lost)
+            throw error
+        }
         hasBegun = true
         do {
+            if !lost.isEmpty, let outcome = outcomes.popFirst() { try noteEnds(of: outcome) }
             if isFirst { try readBegin(&outcomes) }
             let answer = try statements.answer(from: try results(of: outcomes))
             if isFirst { try source.check?.verify(answer.extra) }
@@ -53,6 +65,12 @@ class PostgresSession: WireSession {
         } catch {
             throw fail(WireFailure(error))
         }
+    }
+
+    /// Remembers those of the lost sessions that are still at work.
+    private func noteEnds(of outcome: Outcome) throws {
+        guard case .answer(let names) = outcome else { return }
+        source.lost.add(try (0..<names.rowCount).map { try names.text($0, 0) })
     }
 
     func commit(_ writes: WrittenEntries) throws {

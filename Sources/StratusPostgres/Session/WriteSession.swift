@@ -125,8 +125,7 @@ final class PostgresWriteSession: PostgresSession {
 
     /// Finds out what became of the commit, on another connection: this one may still be at work.
     private func settle(_ receipt: [UInt8], after error: ServerError?) throws {
-        let question = ReceiptDesk.Question(
-            receipt: receipt, begunAt: begunAt, processID: connection?.serverProcessID ?? 0)
+        let question = ReceiptDesk.Question(receipt: receipt, begunAt: begunAt, session: connection?.session)
         closeLostConnection()
         source.note { $0.unknownOutcomes += 1 }
         let isCommitted = try source.desk.settle(question) { source.note { $0.extraTrips += 1 } }

@@ -194,7 +194,7 @@ struct FailoverTests {
         let cluster = try #require(TestCluster.current)
         let proxies = try cluster.serverURLs.map { try WireProxy($0) }
         for proxy in proxies {
-            proxy.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer], every: 50)
+            proxy.plan(each: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled], every: 50)
             proxy.delay(seconds: 0.001)
         }
         let hosts = [

@@ -94,9 +94,10 @@ extension RememberedStateRule {
         "PostgresConnection": [
             .local("one connection"): [
                 "pipeline", "isFinished", "isBroken", "trips", "counter", "generation", "serverVersion", "isPostgreSQL",
-                "endpoint", "timeline",
+                "endpoint", "timeline", "lost", "session",
             ]
         ],
+        "LostSessions": [.local("sessions that the next flush ends"): ["names"]],
         "NoticeBox": [.local("one connection"): ["all"]],
         "TripCounter": [.local("a counter"): ["state"]],
         // A server that was replaced is refused, and a new one written to later: neither answers a request.

@@ -19,6 +19,9 @@ package enum WireFault: Hashable, Sendable, CaseIterable {
     case cutAfterForwarding
     /// The server has committed, and the connection is cut instead of its answer.
     case cutAfterAnswer
+    /// The commit does not reach the server. The client's connection is cut, and the server's stays open: the session
+    /// of the lost transaction is there beside the new one.
+    case doubled
     /// The commit does not reach the server. Both connections stay open, and nothing goes through them any longer.
     case silentBefore
     /// The commit reaches the server. Nothing comes back, while both connections stay open.
@@ -37,6 +40,7 @@ package final class WireProxy: Sendable {
         var isFrozen = false
         var isStopped = false
         var sockets: Set<Int32> = []
+        var links: [ObjectIdentifier: ProxiedLink] = [:]
     }
 
     private let listener: Int32
@@ -125,6 +129,14 @@ package final class WireProxy: Sendable {
         for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
+    /// Cuts the clients' side of all connections that there are, and leaves the server's side open.
+    package func leaveAll() {
+        for link in state.withLock({ $0.links.values }) {
+            link.note(.doubled)
+            shutdown(link.client, Int32(SHUT_RDWR))
+        }
+    }
+
     // MARK: Connections
 
     private func connect(_ client: Int32) {
@@ -145,6 +157,7 @@ package final class WireProxy: Sendable {
             state.sockets.insert(server)
         }
         let link = ProxiedLink(client: client, server: server)
+        state.withLock { $0.links[ObjectIdentifier(link)] = link }
         let ended = Locked(0)
         let end: @Sendable () -> Void = { [self] in
             guard
@@ -156,6 +169,7 @@ package final class WireProxy: Sendable {
             state.withLock { state in
                 state.sockets.remove(client)
                 state.sockets.remove(server)
+                state.links[ObjectIdentifier(link)] = nil
             }
             close(client)
             close(server)
@@ -178,6 +192,9 @@ package final class WireProxy: Sendable {
                 if message.isCommit { link.note(nextFault()) }
                 switch link.fault {
                 case .cutBefore: return link.cut()
+                case .doubled:
+                    shutdown(link.client, Int32(SHUT_RDWR))
+                    return
                 case .silentBefore: continue
                 case nil, .cutAfterForwarding, .cutAfterAnswer, .silentAfterForwarding:
                     LoopbackSocket.send(message.bytes, to: link.server)
@@ -190,8 +207,8 @@ package final class WireProxy: Sendable {
                 }
             }
         }
-        // A silent network does not tell the server either.
-        if !link.isSilent { link.cut() } else { shutdown(link.client, Int32(SHUT_RDWR)) }
+        // Such a network does not tell the server either.
+        if link.leavesServer { shutdown(link.client, Int32(SHUT_RDWR)) } else { link.cut() }
     }
 
     private func relayAnswers(_ link: ProxiedLink) {
@@ -259,7 +276,7 @@ private final class ProxiedLink: Sendable {
     }
 
     var fault: WireFault? { struck.withLock { $0 } }
-    var isSilent: Bool { fault == .silentBefore || fault == .silentAfterForwarding }
+    var leavesServer: Bool { fault == .doubled || fault == .silentBefore || fault == .silentAfterForwarding }
 
     func note(_ fault: WireFault?) {
         if let fault { struck.withLock { $0 = fault } }

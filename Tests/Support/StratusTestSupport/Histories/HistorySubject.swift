@@ -76,7 +76,7 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
     /// The same through a network that is cut before, during and after every seventh commit.
     package static let onCutPostgres: [HistorySubject] = cacheSizes.map { cacheName, byteCount in
         HistorySubject("PostgreSQL, cut, \(cacheName)", ancestorCacheByteCount: byteCount) {
-            try PostgresHistoryPlace(cutting: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer], every: 7)
+            try PostgresHistoryPlace(cutting: [.cutBefore, .cutAfterForwarding, .cutAfterAnswer, .doubled], every: 7)
         }
     }
 }

@@ -1,0 +1,56 @@
+// What the server still does for connections that this host has lost.
+//
+// A proxy, or a network that drops packets, can end the host's side of a connection and leave the server's side open.
+// The server's session then keeps its transaction and the lock of its lane: other writers wait for it or conflict. So
+// the next session that begins ends the lost ones, in a segment of its own flush, which costs no trip.
+//
+// Invariant: only a session that waits for its client is ended. One that commits may wait for a standby, and ended
+// there it would show others what a failover may still lose.
+
+internal import StratusStore
+
+/// A server's session.
+struct ServerSession: Hashable, Sendable {
+    let processID: Int32
+    /// The time of its start and its process, as in PostgreSQL's log. Empty on servers that do not say it.
+    let name: String
+
+    static let nameSQL = "to_hex(trunc(extract(epoch FROM backend_start))::int8) || '.' || to_hex(pid)"
+}
+
+/// Remembers sessions until the server has ended them.
+final class LostSessions: Sendable {
+    private let names = Locked<Set<String>>([])
+
+    func add(_ session: ServerSession) {
+        if !session.name.isEmpty { names.withLock { _ = $0.insert(session.name) } }
+    }
+
+    /// Those that a flush ends. They are added again if it fails.
+    func take() -> [String] {
+        names.withLock { names in
+            defer { names = [] }
+            return Array(names)
+        }
+    }
+
+    func add(_ others: some Sequence<String>) { names.withLock { $0.formUnion(others) } }
+
+    /// Adds a statement that ends sessions. Its answer names those that it could not end yet; with `evenAtWork` there
+    /// are none.
+    static func sendEnd(
+        of names: [String], evenAtWork: Bool = false, on connection: PostgresConnection
+    ) throws(ServerError) {
+        var parameters = StatementParameters()
+        parameters.add(array: names)
+        let mayBeEnded = evenAtWork ? "true" : "wait_event_type = 'Client'"
+        // Materialised, and a CASE: the server may otherwise call the function before it looks at the name.
+        try connection.send(
+            text: """
+                WITH lost AS MATERIALIZED (
+                    SELECT * FROM (SELECT *, \(ServerSession.nameSQL) AS name FROM pg_stat_activity) AS sessions
+                        WHERE name = ANY($1::text[]))
+                SELECT name FROM lost WHERE (CASE WHEN \(mayBeEnded) THEN pg_terminate_backend(pid) END) IS NOT TRUE
+                """, named: "end lost sessions", parameters)
+    }
+}
