@@ -42,6 +42,8 @@ extension LayoutSamples {
                 KnownZone(owner: "_alice", name: "Notes", identity: first, sequence: 9),
                 KnownZone(owner: "_bob", name: "Notes", identity: second, sequence: 300),
             ], last: .init(owner: "_alice", name: "Notes")),
+        ZoneToken(identity: first, incarnation: second, progress: .firstSync(FirstSync(end: 300))),
+        ZoneToken(identity: first, incarnation: second, progress: .firstSync(FirstSync(end: 5, last: "a.txt"))),
     ]
 }
 

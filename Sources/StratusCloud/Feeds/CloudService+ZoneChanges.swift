@@ -25,7 +25,7 @@ extension CloudService {
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             let response = try engine.read { reader in
                 if let user = claimed?.userName, let reads = RequestReads(reader) {
-                    ZoneFeed.announce(request, database, caller, user: user, seal, reads)
+                    ZoneFeed.announce(request, database, caller, user: user, seal, options, reads)
                 }
                 // The error that public data has no feed needs no account.
                 let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
@@ -70,14 +70,20 @@ struct ZoneFeed {
         let fields = FieldSelection.desired(request.desiredKeys)
         let page = FeedPage(limit: request.limit, service.options, of: zone)
         let history = ZoneHistory(zoneReader, now: header.sequence)
-        switch progress {
-        case .owner(let progress):
+        func owner(at position: OwnerProgress, _ walk: FirstSync? = nil) throws -> FetchZoneChangesResponse {
             var feed = OwnerFeed(
-                zone: zoneReader, history: history, view: view, fields: fields, now: header.sequence,
-                start: progress.position, progress: progress, page: page)
+                zone: zoneReader, history: history, view: view, fields: fields, now: header.sequence, walk: walk,
+                start: position.position, progress: position, page: page)
             try feed.run()
+            // What a client sent up to the end of the walk comes back when the walk has ended.
+            let told = walk != nil && feed.walk == nil ? 0 : feed.start
             return try response(
-                feed.page, .owner(feed.progress), told: progress.position...feed.progress.position, header, zoneReader)
+                feed.page, feed.walk.map { .firstSync($0) } ?? .owner(feed.progress),
+                told: told...feed.progress.position, header, zoneReader)
+        }
+        switch progress {
+        case .owner(let position): return try owner(at: position)
+        case .firstSync(let walk): return try owner(at: OwnerProgress(position: walk.end, beginning: 0), walk)
         case .guest(let progress):
             let admissions = try Admissions(
                 of: account.userName, to: zoneReader, identity: header.identity, since: progress.base)
@@ -101,7 +107,7 @@ struct ZoneFeed {
         guard let token else {
             return zone.isShared
                 ? .guest(GuestProgress(base: 0))
-                : .owner(OwnerProgress(position: 0, beginning: header.sequence))
+                : .firstSync(FirstSync(end: header.sequence))
         }
         guard let contents = seal.opened(token, .zone, for: binding),
             let known = try? ZoneToken(decoding: contents.span)
@@ -142,6 +148,7 @@ extension ZoneToken.Progress {
     /// Whether the zone has reached the sequences of the progress, and still has their history.
     fileprivate func isWithin(_ header: ZoneHeader) -> Bool {
         switch self {
+        case .firstSync(let sync): return sync.end >= header.horizon && sync.end <= header.sequence
         case .owner(let owner):
             // Changes from before the first page only include live records.
             let oldest = max(owner.position, owner.beginning)

@@ -298,7 +298,7 @@ extension GuestFeed {
     private func recordNames(
         after last: RecordName?, limit: Int
     ) throws -> [(name: RecordName, isTombstone: Bool)] {
-        let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
+        let range = zone.keys.records(after: last)
         var names: [(name: RecordName, isTombstone: Bool)] = []
         zone.reads?.announce(range, limit: limit)
         try zone.store.scan(range) { key, value in

@@ -1,7 +1,10 @@
 // The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once
 // and as it is in the page's snapshot (T-06). A record that is written between pages moves to the end and comes again.
 //
-// Without a token it has only live records, and deletions from after the first page (T-08).
+// Without a token it first walks over the zone in the order of names, because reading neighbours costs much less than
+// reading records one by one in the order of their changes. The walk's end is the zone's last change when it began. It
+// has the live records that have not changed since (T-08). Then the feed goes on with the changes after the end. So a
+// page names no record twice, and what was deleted after the walk had it comes as a deletion.
 //
 // `FeedPage` is one page of this feed or of a guest's (`GuestFeed`), with limits on its size and work.
 
@@ -17,6 +20,8 @@ struct OwnerFeed {
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
+    /// The walk to finish first.
+    var walk: FirstSync?
     /// The sequence up to which everything was delivered before this page.
     let start: UInt64
     var progress: OwnerProgress
@@ -27,6 +32,10 @@ struct OwnerFeed {
 
     /// Fills the page, and advances the progress.
     mutating func run() throws {
+        guard try finishWalk() else {
+            page.isMoreComing = true
+            return
+        }
         while progress.position < now {
             let limit = zone.reads == nil ? Self.batchCount : max(Self.batchCount, min(2_048, page.roomCount + 1))
             let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
@@ -48,6 +57,29 @@ struct OwnerFeed {
             if batch.count < limit { progress.position = now }
         }
         progress.beginning = 0
+    }
+
+    /// Continues the walk. Returns false if the page is full before its end.
+    private mutating func finishWalk() throws -> Bool {
+        while let walk {
+            let limit = zone.reads == nil ? Int.max : page.walkLimit
+            zone.reads?.announce(zone.keys.records(after: walk.last), limit: limit)
+            var isFull = false
+            let count = try zone.walk(after: walk.last, changedUpTo: walk.end, fields: fields, limit: limit) { walked in
+                isFull = page.isFull
+                guard !isFull else { return .stop }
+                page.look(walked.entryCount)
+                self.walk?.last = walked.name
+                if let record = walked.record {
+                    let byteCount = QuotaLedger.byteCount(of: record.stored.record)
+                    page.add(try view.shown(record), byteCount: byteCount)
+                }
+                return .next
+            }
+            if isFull { return false }
+            if count < limit { self.walk = nil }
+        }
+        return true
     }
 
     private mutating func tell(_ change: LatestWrite) throws {
@@ -77,6 +109,8 @@ struct FeedPage {
     private static let roomCount = 128
     /// How many records are foreseen while nothing is known of their sizes.
     private static let firstForeseenCount = 256
+    /// More than the chunks of a record.
+    private static let leastWalkCount = 32
 
     /// Records and deletions; bytes of the records' contents, and the record that exceeds them is still in the page;
     /// records read, delivered or not.
@@ -122,7 +156,10 @@ struct FeedPage {
         return max(1, min(roomCount, (limits.byteCount - byteCount) / meanByteCount + 1))
     }
 
-    mutating func look() { lookCount += 1 }
+    /// The entries that a walk reads at once where reads are trips.
+    var walkLimit: Int { max(foreseenCount, Self.leastWalkCount) + 1 }
+
+    mutating func look(_ entryCount: Int = 1) { lookCount += entryCount }
 
     mutating func add(_ record: consuming ClientRecord, byteCount count: Int64) {
         if places != nil {

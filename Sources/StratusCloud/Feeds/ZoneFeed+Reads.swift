@@ -10,7 +10,7 @@ extension ZoneFeed {
     /// Announces what a page reads first, if the zone is guessed.
     static func announce(
         _ request: FetchZoneChangesRequest, _ database: DatabaseSelector, _ caller: Caller, user: UserName,
-        _ seal: TokenSeal, _ common: RequestReads
+        _ seal: TokenSeal, _ options: CloudOptions, _ common: RequestReads
     ) {
         common.account(of: caller)
         common.announce([GlobalKeys.timeline()])
@@ -18,7 +18,7 @@ extension ZoneFeed {
             request.zone, in: database, container: caller.container, caller: user)
         guard let zone = resolved, let reads = common.zone(zone, user: user)?.reads else { return }
         let binding = TokenBinding(user: user, container: caller.container, database: database, zone: zone.id)
-        announce(request, zone, user, seal, binding, reads)
+        announce(request, zone, user, seal, options, binding, reads)
     }
 
     /// Announces what a page reads when its zone is known, unless that is done.
@@ -26,12 +26,12 @@ extension ZoneFeed {
         guard let common = RequestReads(reader), let reads = common.zone(zone, user: account.userName)?.reads else {
             return
         }
-        Self.announce(request, zone, account.userName, seal, binding, reads)
+        Self.announce(request, zone, account.userName, seal, service.options, binding, reads)
     }
 
     private static func announce(
         _ request: FetchZoneChangesRequest, _ zone: ResolvedZone, _ user: UserName, _ seal: TokenSeal,
-        _ binding: TokenBinding, _ reads: ZoneReads
+        _ options: CloudOptions, _ binding: TokenBinding, _ reads: ZoneReads
     ) {
         reads.announce([reads.keys.clientToken(of: user)])
         let token = request.token.flatMap { seal.opened($0, .zone, for: binding) }
@@ -44,9 +44,18 @@ extension ZoneFeed {
             if let walk = progress.round?.walk, let top = walk.top, let last = walk.last {
                 reads.walk(after: last, below: top)
             }
+        case .firstSync(let sync): announceWalk(after: sync.last, request, zone, options, reads)
         case nil where zone.isShared: announceSight(of: user, since: 0, reads)
-        case nil: reads.changes(after: 0)
+        case nil: announceWalk(after: nil, request, zone, options, reads)
         }
+    }
+
+    private static func announceWalk(
+        after last: RecordName?, _ request: FetchZoneChangesRequest, _ zone: ResolvedZone, _ options: CloudOptions,
+        _ reads: ZoneReads
+    ) {
+        let page = FeedPage(limit: request.limit, options, of: zone)
+        reads.announce(reads.keys.records(after: last), limit: page.walkLimit)
     }
 
     /// What says what a guest could see when.

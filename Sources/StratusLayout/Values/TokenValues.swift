@@ -7,10 +7,11 @@ package import StratusStore
 
 /// A client's position in the changes of a zone.
 ///
-/// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's · (1)
-/// numbers: position, beginning · (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round:
-/// number: end · flags (1 will redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase ·
-/// number: sequence · a text for each flag from 2 on but for the walk.
+/// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's, 3 an owner's
+/// first sync · (1) numbers: position, beginning · (3) number: end · byte: 1 and a text, the last name, or 0 ·
+/// (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round: number: end · flags (1 will
+/// redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase · number: sequence · a text
+/// for each flag from 2 on but for the walk.
 package struct ZoneToken: VersionedValue {
     package var identity: UUID
     package var incarnation: UUID
@@ -19,6 +20,7 @@ package struct ZoneToken: VersionedValue {
     package enum Progress: Hashable, Sendable {
         case owner(OwnerProgress)
         case guest(GuestProgress)
+        case firstSync(FirstSync)
     }
 
     package init(identity: UUID, incarnation: UUID, progress: Progress) {
@@ -31,6 +33,7 @@ package struct ZoneToken: VersionedValue {
         ValueWriter.append(identity, incarnation, to: &bytes)
         switch progress {
         case .owner(let owner): ValueWriter.append(UInt8(1), owner, to: &bytes)
+        case .firstSync(let sync): ValueWriter.append(UInt8(3), sync.end, sync.last, to: &bytes)
         case .guest(let guest):
             let flags: UInt8 = (guest.redelivers ? 1 : 0) | (guest.round == nil ? 0 : 2)
             ValueWriter.append(UInt8(2), guest.base, flags, to: &bytes)
@@ -47,6 +50,7 @@ package struct ZoneToken: VersionedValue {
             let flags = try reader.readFlags(below: 4)
             let round = flags & 2 == 0 ? nil : try GuestRound(&reader)
             progress = .guest(GuestProgress(base: base, redelivers: flags & 1 != 0, round: round))
+        case 3: progress = .firstSync(FirstSync(end: try reader.read(), last: try reader.read()))
         default: throw reader.corrupt("No kind of token has this number.")
         }
     }
@@ -56,8 +60,8 @@ package struct ZoneToken: VersionedValue {
 package struct OwnerProgress: Hashable, Sendable {
     /// The sequence of the last change that was reported.
     package var position: UInt64
-    /// The zone's last change when the client began without a token. Earlier deletions are not reported (T-08). 0 after
-    /// it.
+    /// The last change when the client began without a token. Earlier deletions are not reported (T-08). 0 after it,
+    /// and for zones: only tokens of earlier versions have it.
     package var beginning: UInt64
 
     package init(position: UInt64, beginning: UInt64) {
@@ -72,6 +76,19 @@ extension OwnerProgress: ValuePart {
 
     static func read(from reader: inout ValueReader) throws(StoreError) -> OwnerProgress {
         OwnerProgress(position: try reader.read(), beginning: try reader.read())
+    }
+}
+
+/// An owner's position in a zone that is read for the first time, in the order of names.
+package struct FirstSync: Hashable, Sendable {
+    /// The zone's last change when the client began. What was written later comes with the changes after it.
+    package var end: UInt64
+    /// The last record that was visited. Nil before the first one.
+    package var last: RecordName?
+
+    package init(end: UInt64, last: RecordName? = nil) {
+        self.end = end
+        self.last = last
     }
 }
 

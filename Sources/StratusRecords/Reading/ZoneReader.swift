@@ -257,6 +257,85 @@ extension StoreReader {
     }
 }
 
+// A walk over all records in the order of their keys.
+
+extension ZoneReader {
+    /// A record on a walk.
+    package struct Walked {
+        package let name: RecordName
+        /// Nil if it was deleted, or has changed after the walk's end.
+        package let record: DecodedRecord?
+        /// The entries that were read for it.
+        package let entryCount: Int
+    }
+
+    /// Visits the records and tombstones after `last` by name, with what has not changed after `end`. It reads at most
+    /// `limit` entries, and returns how many it read; one more than a record's chunks at least is needed to go on.
+    ///
+    /// Throws `.corruption` for a record whose chunks are not all there.
+    package func walk(
+        after last: RecordName?, changedUpTo end: UInt64, fields: FieldSelection, limit: Int,
+        _ visit: (Walked) throws -> ScanStep
+    ) throws -> Int {
+        var (readCount, chunks, chunkCount) = (0, [[UInt8]](), 1)
+        var started: RecordName?
+        try store.scan(keys.records(after: last), .forward, limit: limit) { key, value in
+            readCount += 1
+            if let name = started {
+                guard try keys.readRecordKey(key) == (name, chunks.count) else { throw Self.missingChunks(of: name) }
+                chunks.append([UInt8](copying: value))
+                guard chunks.count == chunkCount else { return .next }
+                started = nil
+                let whole = try RecordChunks.join(chunks)
+                let record = try DecodedRecord(RecordCodec.decode(name, whole.span, fields: fields))
+                return try visit(Walked(name, record, entryCount: chunkCount, end))
+            }
+            let (name, chunkIndex) = try keys.readRecordKey(key)
+            // The verifier reports what follows the last chunk.
+            guard chunkIndex == nil else { return .next }
+            switch try RecordValueKind(of: value) {
+            case .tombstone: return try visit(Walked(name, nil, entryCount: 1, end))
+            case .firstChunk:
+                (started, chunks, chunkCount) = (name, [[UInt8](copying: value)], try RecordCodec.chunkCount(in: value))
+                return .next
+            default:
+                return try visit(Walked(name, record(at: key, name, value, fields), entryCount: 1, end))
+            }
+        }
+        if let started, readCount < limit { throw Self.missingChunks(of: started) }
+        return readCount
+    }
+
+    /// The record of an entry, from what the store keeps if it is there.
+    private func record(
+        at key: Span<UInt8>, _ name: RecordName, _ value: Span<UInt8>, _ fields: FieldSelection
+    ) throws -> DecodedRecord? {
+        keyBuffer.removeAll(keepingCapacity: true)
+        keyBuffer.append(copying: key)
+        if let kept = store.keptObject(forKey: keyBuffer) as? DecodedRecord {
+            return kept.record(fields) { _ in true }
+        }
+        let record = try DecodedRecord(RecordCodec.decode(name, value, fields: fields))
+        if case .all = fields {
+            store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: value.count)) { record }
+        }
+        return record
+    }
+
+    private static func missingChunks(of name: RecordName) -> StoreError {
+        StoreError(
+            .corruption, "Chunks of the record are missing: check or restore the store.", ["record": name.text],
+            damage: .entry)
+    }
+}
+
+extension ZoneReader.Walked {
+    fileprivate init(_ name: RecordName, _ record: DecodedRecord?, entryCount: Int, _ end: UInt64) {
+        let isOld = record.map { $0.stored.system.changeSequence <= end } ?? false
+        self.init(name: name, record: isOld ? record : nil, entryCount: entryCount)
+    }
+}
+
 /// The place of a record in the hierarchy at some sequence.
 package struct PastNode: Hashable, Sendable {
     package var parent: RecordName?

@@ -40,6 +40,25 @@ struct ClientTokenTests {
         #expect(try bench.page(own).clientChangeTokenData == [1, 2])
     }
 
+    @Test("[T-11] a first sync returns the sender's change token with the page that ends its walk")
+    func firstSync() throws {
+        let bench = try RecordBench.forSharing()
+        _ = try Self.modify([.new("a"), .new("b"), .new("c")], [1, 2], in: bench).saves.map { try $0.get() }
+        let first = try bench.page(limit: 1)
+        #expect(first.clientChangeTokenData == nil)
+        let second = try bench.page(first.token, limit: 1)
+        #expect(second.clientChangeTokenData == nil)
+        let last = try bench.page(second.token, limit: 1)
+        #expect(last.clientChangeTokenData == [1, 2])
+        #expect(!last.isMoreComing)
+        #expect(try bench.page(last.token).clientChangeTokenData == nil)
+        // One that is sent meanwhile comes with its change.
+        _ = try Self.modify([.new("d")], [3], in: bench)
+        let end = try bench.page(second.token, limit: 1)
+        #expect(end.clientChangeTokenData == nil)
+        #expect(try bench.page(end.token, limit: 1).clientChangeTokenData == [3])
+    }
+
     @Test("[T-11][S-21] a request that repeats a processed change is answered and not applied again")
     func repeated() throws {
         let bench = try RecordBench.forSharing()

@@ -9,6 +9,12 @@ import StratusTestSupport
 import Testing
 
 extension RecordBench {
+    /// Alice's zone Notes in the store.
+    var notesID: ZoneID {
+        ZoneID(
+            database: DatabaseID(container: Self.container, owner: alice.userName, scope: .private), name: "Notes")
+    }
+
     /// One page of a zone's feed; by default of Alice's zone Notes as its reader names it.
     func page(
         _ token: [UInt8]? = nil, limit: Int = 0, keys: Set<String>? = nil, zone: ZoneAddress? = nil,

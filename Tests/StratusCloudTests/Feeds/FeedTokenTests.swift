@@ -176,6 +176,31 @@ struct FeedTokenTests {
         #expect(try Set(bench.page(by: bench.bob).changed.map(\.address.recordName)) == ["Share", "folder"])
     }
 
+    @Test("[T-05] a token of an earlier version's first sync goes on in the order of changes")
+    func earlierVersion() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.save(.new("gone"), .new("b"), .new("a"))
+        try bench.remove("gone")
+        try bench.save(.new("c"))
+        let page = try bench.page()
+        let seal = try bench.service.tokenKeeper.seal(of: bench.service.engine, bench.identifiers)
+        let binding = TokenBinding(
+            user: bench.alice.userName, container: RecordBench.container, database: .private, zone: bench.notesID)
+        let contents = try #require(seal.opened(page.token, .zone, for: binding))
+        var token = try ZoneToken(decoding: contents.span)
+        guard case .owner(let end) = token.progress else {
+            Issue.record("no owner's token")
+            return
+        }
+        // It has reported b, the zone's second change, and began at the end.
+        token.progress = .owner(OwnerProgress(position: 2, beginning: end.position))
+        let old = try seal.sealed(token.encoded(), .zone, for: binding)
+        try bench.remove("a")
+        let next = try bench.page(old)
+        #expect(next.changed.map(\.address.recordName) == ["c"])
+        #expect(next.deleted.map(\.address.recordName) == ["a"])
+    }
+
     @Test("[X-24] the secret for tokens is created once, and tokens stay valid after the store is reopened")
     func reopening() throws {
         let bench = try Self.bench()

@@ -2,6 +2,7 @@
 
 import Foundation
 @testable import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -53,6 +54,74 @@ struct OwnerFeedTests {
         #expect(told.deleted == ["a", "c"])
         #expect(told.changed == ["a", "b", "late"])
         #expect(try bench.page(replica.token).changed.isEmpty)
+    }
+
+    @Test("[T-06][T-07][T-08] a first sync reads in the order of names, then what changed since it began")
+    func firstSync() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.save(.new("z"), .new("y"), .new("d"), .new("c", type: "Page"), .new("b"), .new("x"))
+        var pages = [try bench.page(limit: 2)]
+        #expect(pages[0].changed.map(\.address.recordName) == ["b", "c"])
+        try bench.remove("c")
+        try bench.save(.new("c", type: "Other"))
+        try bench.remove("c")
+        try bench.touch("b")
+        try bench.remove("y")
+        try bench.move("x", below: "z")
+        try bench.save(.new("a"))
+        while let last = pages.last, last.isMoreComing { pages.append(try bench.page(last.token, limit: 2)) }
+        // The walk has what has not changed since it began. The client has never seen y.
+        #expect(pages.map { $0.changed.map(\.address.recordName) } == [["b", "c"], ["d", "z"], ["b"], ["x"], ["a"]])
+        #expect(pages.flatMap(\.deleted).map(\.address.recordName).sorted() == ["c", "y"])
+        #expect(pages.flatMap(\.deleted).first { $0.address == .note("c") }?.type == "Page")
+        #expect(try bench.page(pages.last?.token).changed.isEmpty)
+    }
+
+    @Test("[T-06] a page that ends a first sync goes on with what changed since, and names no record twice")
+    func endOfFirstSync() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.save(.new("a"), .new("b"), .new("c"))
+        let first = try bench.page(limit: 1)
+        try bench.touch("a")
+        try bench.touch("b")
+        let last = try bench.page(first.token)
+        #expect(last.changed.map(\.address.recordName) == ["c", "a", "b"])
+        #expect(!last.isMoreComing)
+        #expect(last.deleted.isEmpty)
+    }
+
+    @Test("[L-14] what a first sync passes counts: deleted records, later changes, and the chunks of large records")
+    func passed() throws {
+        let bench = try RecordBench.forSharing { $0.feedLookCount = 4 }
+        let names = (0..<20).map { "r\($0 + 10)" }
+        _ = try bench.modify(names.map { .new($0) })
+        for name in names.prefix(14) { try bench.remove(name) }
+        let text = ClientValue.string(String(repeating: "x", count: 700_000))
+        try bench.save(.new("s", ["text": text]), .new("t"))
+        var (replica, lookCounts, token) = (Replica(), [Int](), [UInt8]?.none)
+        while true {
+            let page = try bench.page(token)
+            replica.apply(page)
+            lookCounts.append(page.lookCount)
+            token = page.token
+            guard page.isMoreComing else { break }
+        }
+        #expect(replica.names == names.suffix(6) + ["s", "t"])
+        #expect(replica.records["s"]?.fields["text"]?.value == text)
+        // 14 tombstones, 6 records, 8 chunks, 1 record.
+        #expect(lookCounts == [4, 4, 4, 4, 4, 8, 1])
+    }
+
+    @Test("a large record that lacks a chunk fails a first sync as corruption, and is not left out")
+    func lostChunk() throws {
+        let bench = try RecordBench.forSharing()
+        let text = ClientValue.string(String(repeating: "x", count: 250_000))
+        for name in ["a", "b"] { try bench.save(.new(name, ["text": text])) }
+        let keys = try bench.service.engine.read { try $0.existingZone(bench.notesID).keys }
+        for (name, index) in [("b", 2), ("a", 1)] {
+            try bench.store.transact { try $0.delete(keys.recordChunk(RecordName(name), index: index)) }
+            #expect(try bench.pageError().code == .internalError)
+        }
     }
 
     @Test("[L-14][T-14] pages hold 200 records, as many as requested up to 1,000, and at most 2 MB")
