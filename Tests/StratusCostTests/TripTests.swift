@@ -173,6 +173,21 @@ struct TripTests {
         TripRequest.expect(try await request.trips(on: kind, isCountedAlike: false), warm: 2, cold: 5)
     }
 
+    @Test("a first sync passes deleted records in few trips", arguments: TripBench.Kind.tested)
+    func ownersTombstones(on kind: TripBench.Kind) async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench(kind)
+            for start in stride(from: 0, to: 1_200, by: 300) {
+                try bench.modify((start..<start + 300).map { TripBench.note("n\($0 + 1_000)") })
+                try bench.modify(deleting: (start + 1..<start + 300).map { TripBench.address("n\($0 + 1_000)") })
+            }
+            _ = try bench.page()
+            let page = try bench.count { () throws in #expect(try bench.page(limit: 5).changed.count == 4) }
+            // Batches of 33, which double while they add nothing.
+            #expect(page.trips <= 16, "\(page.log)")
+        }
+    }
+
     @Test(
         "a page of the owner's feed takes a trip for 256 changes and one for their records, and more for 600",
         arguments: TripBench.Kind.tested)

@@ -127,6 +127,43 @@ import Testing
         }
     }
 
+    @Test("a lost session that is at work is left alone, named, and ended when it waits for its client")
+    func lostAtWork() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            let working = try TestServer.open(place.info)
+            let (holder, other) = (try TestServer.open(place.info), try TestServer.open(place.info))
+            defer { for connection in [working, holder, other] { connection.close() } }
+            let session = try #require(working.session)
+            let lost = LostSessions()
+            lost.add(session)
+            /// How many are left.
+            @Sendable func end() throws -> Int {
+                let names = lost.take()
+                try LostSessions.sendEnd(of: names, on: other)
+                try lost.noteEnds(of: names, try #require(other.flush(.until(TestServer.soon)).first))
+                let left = lost.take()
+                lost.add(left)
+                return left.count
+            }
+            // It waits for a lock.
+            try holder.answers(to: ["SELECT pg_advisory_lock(\(session.processID))"])
+            try TestThreads.run(2) { thread in
+                guard thread == 1 else {
+                    try working.answers(to: ["SET lock_timeout = 0", "SELECT pg_advisory_lock(\(session.processID))"])
+                    return
+                }
+                let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = \(session.processID)"
+                while try other.number(waiting) == 0 {}
+                #expect(try end() == 1)
+                try holder.answers(to: ["SELECT pg_advisory_unlock(\(session.processID))"])
+            }
+            #expect(try working.number("SELECT 1::int8") == 1, "it was not ended")
+            #expect(try end() == 0)
+            #expect(throws: ServerError.self) { try working.number("SELECT 1::int8") }
+        }
+    }
+
     @Test("a snapshot that was lost before its first answer is taken again, and ends with its code after it")
     func lostSnapshots() async throws {
         try await Self.behindProxy { _, proxy, store throws in
@@ -184,7 +221,8 @@ import Testing
                 to: place.info, as: .writer, limits: PoolLimits(), library: .shared(), jitter: { 0 })
             defer { pool.close() }
             let route = try place.info.route
-            let desk = ReceiptDesk(pool, place.options(), ClosingSignal(), route) { _ throws(ServerError) in
+            let desk = ReceiptDesk(pool, place.options(), ClosingSignal(), route, LostSessions()) {
+                _ throws(ServerError) in
                 throw .lost("not needed")
             }
             let now = try Int64(place.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8::text")) ?? 0

@@ -29,6 +29,8 @@ struct OwnerFeed {
 
     /// Changes that are read at once.
     private static let batchCount = 256
+    /// Entries of a walk that are read at once, at most.
+    private static let mostWalked = 2_048
 
     /// Fills the page, and advances the progress.
     mutating func run() throws {
@@ -61,8 +63,11 @@ struct OwnerFeed {
 
     /// Continues the walk. Returns false if the page is full before its end.
     private mutating func finishWalk() throws -> Bool {
+        // What is passed without being in the page says that more will be.
+        var leastLimit = 0
         while let walk {
-            let limit = zone.reads == nil ? Int.max : page.walkLimit
+            let limit = zone.reads == nil ? Int.max : max(page.walkLimit, leastLimit)
+            let before = page.changed.count
             zone.reads?.announce(zone.keys.records(after: walk.last), limit: limit)
             var isFull = false
             let count = try zone.walk(after: walk.last, changedUpTo: walk.end, fields: fields, limit: limit) { walked in
@@ -76,8 +81,12 @@ struct OwnerFeed {
                 }
                 return .next
             }
-            if isFull { return false }
-            if count < limit { self.walk = nil }
+            if count < limit, !isFull {
+                self.walk = nil
+                continue
+            }
+            if page.isFull { return false }
+            leastLimit = page.changed.count == before ? min(2 * limit, Self.mostWalked) : 0
         }
         return true
     }

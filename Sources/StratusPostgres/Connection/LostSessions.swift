@@ -4,16 +4,17 @@
 // The server's session then keeps its transaction and the lock of its lane: other writers wait for it or conflict. So
 // the next session that begins ends the lost ones, in a segment of its own flush, which costs no trip.
 //
-// Invariant: only a session that waits for its client is ended. One that commits may wait for a standby, and ended
-// there it would show others what a failover may still lose.
+// Invariant: only a session that waits for its client when the server looks is ended. One that commits may wait for a
+// standby, and ended there it would show others what a failover may still lose. A commit that arrives at that very
+// moment may be ended so all the same.
 
 internal import StratusStore
 
 /// A server's session.
 struct ServerSession: Hashable, Sendable {
     let processID: Int32
-    /// The time of its start and its process, as in PostgreSQL's log. Empty on servers that do not say it.
-    let name: String
+    /// The time of its start and its process, as in PostgreSQL's log. Empty where the server does not say it.
+    var name: String
 
     static let nameSQL = "to_hex(trunc(extract(epoch FROM backend_start))::int8) || '.' || to_hex(pid)"
 }
@@ -26,7 +27,7 @@ final class LostSessions: Sendable {
         if !session.name.isEmpty { names.withLock { _ = $0.insert(session.name) } }
     }
 
-    /// Those that a flush ends. They are added again if it fails.
+    /// Those that a flush ends. They are added again if it fails, and those that are still at work.
     func take() -> [String] {
         names.withLock { names in
             defer { names = [] }
@@ -36,21 +37,29 @@ final class LostSessions: Sendable {
 
     func add(_ others: some Sequence<String>) { names.withLock { $0.formUnion(others) } }
 
-    /// Adds a statement that ends sessions. Its answer names those that it could not end yet; with `evenAtWork` there
-    /// are none.
-    static func sendEnd(
-        of names: [String], evenAtWork: Bool = false, on connection: PostgresConnection
-    ) throws(ServerError) {
+    /// Adds a segment that ends sessions. Its answer, for `noteEnds`, names those that are still at work.
+    static func sendEnd(of names: [String], on connection: PostgresConnection) throws(ServerError) {
         var parameters = StatementParameters()
         parameters.add(array: names)
-        let mayBeEnded = evenAtWork ? "true" : "wait_event_type = 'Client'"
         // Materialised, and a CASE: the server may otherwise call the function before it looks at the name.
         try connection.send(
             text: """
                 WITH lost AS MATERIALIZED (
                     SELECT * FROM (SELECT *, \(ServerSession.nameSQL) AS name FROM pg_stat_activity) AS sessions
                         WHERE name = ANY($1::text[]))
-                SELECT name FROM lost WHERE (CASE WHEN \(mayBeEnded) THEN pg_terminate_backend(pid) END) IS NOT TRUE
+                SELECT name FROM lost
+                    WHERE (CASE WHEN wait_event_type = 'Client' THEN pg_terminate_backend(pid) END) IS NOT TRUE
                 """, named: "end lost sessions", parameters)
+        try connection.sync()
+    }
+
+    /// Adds those of `names` again that are not ended: those that are at work, and all if the statement had no time. A
+    /// role that may not end sessions has none ended, and is not asked again.
+    func noteEnds(of names: [String], _ outcome: StatementOutcome<QueryResult>) throws {
+        switch outcome {
+        case .answer(let result): add(try (0..<result.rowCount).map { try result.text($0, 0) })
+        case .failure(let error): if error.isWorthRetrying { add(names) }
+        case .skipped: add(names)
+        }
     }
 }

@@ -109,9 +109,11 @@ extension PostgresConnection {
         try send(text: SetUp.settings.sql, named: SetUp.settings.name, SetUp.parameters(schema: info.schema))
         // The isolation of the next segment is what was just set: the generation must be read after the fence.
         try sync()
-        // In a segment of its own: other servers may not know the functions.
-        try send(text: SetUp.timeline.sql, named: SetUp.timeline.name)
-        try sync()
+        // In segments of their own: other servers may not know the functions, and a role may not read the view.
+        for query in [SetUp.timeline, SetUp.session] {
+            try send(text: query.sql, named: query.name)
+            try sync()
+        }
         if case .writer = role {
             var fence = StatementParameters()
             fence.add(SetUp.fenceClass)
@@ -125,8 +127,9 @@ extension PostgresConnection {
             try sync()
         }
         var outcomes = try flush(.until(end))
-        // The identity and the settings are before it.
+        // The identity and the settings are before them.
         let timelineOutcome = outcomes.remove(at: 2)
+        let sessionOutcome = outcomes.remove(at: 2)
         var results: [QueryResult] = []
         for outcome in outcomes {
             switch outcome {
@@ -137,6 +140,9 @@ extension PostgresConnection {
         }
         do {
             try check(results[0])
+            if case .answer(let result) = sessionOutcome, result.rowCount == 1 {
+                session?.name = try result.text(0, 0)
+            }
             if case .writer = role, results[3].rowCount == 1 { generation = try results[3].integer(0, 0) }
             if case .answer(let result) = timelineOutcome {
                 timeline = ServerTimeline(system: try result.integer(0, 0), number: try result.integer(0, 1))
@@ -156,9 +162,7 @@ extension PostgresConnection {
             throw ServerError.readOnly
         }
         let processID = try identity.integer(0, SetUp.Column.processID.rawValue, as: Int64.self)
-        session = ServerSession(
-            processID: Int32(truncatingIfNeeded: processID),
-            name: try identity.text(0, SetUp.Column.sessionName.rawValue))
+        session = ServerSession(processID: Int32(truncatingIfNeeded: processID), name: "")
         let isDirect = unsafe processID == Int64(symbols.backendPID(handle))
         if isPostgreSQL, !isDirect {
             throw ServerError(origin: .pooler)

@@ -113,7 +113,7 @@ enum SetUp {
 
     /// The columns of `identity`.
     enum Column: Int {
-        case processID, version, isInRecovery, isReadOnly, isPostgreSQL, sessionName
+        case processID, version, isInRecovery, isReadOnly, isPostgreSQL
     }
 
     /// YugabyteDB puts its own version behind PostgreSQL's, CockroachDB does not name PostgreSQL.
@@ -122,8 +122,7 @@ enum SetUp {
         sql: """
             SELECT pg_backend_pid()::int8, current_setting('server_version_num')::int8, pg_is_in_recovery(),
                 current_setting('transaction_read_only') = 'on',
-                version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%',
-                coalesce((SELECT \(ServerSession.nameSQL) FROM pg_stat_activity WHERE pid = pg_backend_pid()), '')
+                version() LIKE 'PostgreSQL %' AND version() NOT LIKE '%-YB-%'
             """)
 
     /// The server's system and the number of its timeline. Standbys, and other servers, refuse it.
@@ -133,6 +132,10 @@ enum SetUp {
             SELECT (SELECT system_identifier FROM pg_control_system()),
                 ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8
             """)
+
+    /// The name of the session.
+    static let session = Query(
+        name: "session", sql: "SELECT \(ServerSession.nameSQL) FROM pg_stat_activity WHERE pid = pg_backend_pid()")
 
     /// Leaves out what the server does not know.
     static let settings = Query(

@@ -5,7 +5,7 @@
 // ended, if it still works. If the row is there, the commit happened. If it was not, it is there now, and the lost
 // transaction can never commit: its own receipt is in the way. Both answers come from a commit that is later in the
 // server's log, so the lost one is as durable as this one. A lost session that waits in the server, for a client that
-// it does not know to be gone, is ended there, and every lost session when the answer is known.
+// it does not know to be gone, is ended there before the question.
 //
 // Invariants:
 //   1. A commit counts as done only if the server has answered COMMIT and no warning came with it: the server warns
@@ -67,18 +67,20 @@ final class ReceiptDesk: Sendable {
     private let options: PostgresOptions
     private let closing: ClosingSignal
     private let route: Locked<ServerRoute>
+    private let lost: LostSessions
     /// A connection for a host that was overtaken, whose pool opens none: it may still ask.
     private let openUnfenced: @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
 
     init(
         _ pool: ConnectionPool<PostgresConnection>, _ options: PostgresOptions, _ closing: ClosingSignal,
-        _ route: Locked<ServerRoute>,
+        _ route: Locked<ServerRoute>, _ lost: LostSessions,
         openUnfenced: @escaping @Sendable (_ deadline: MonotonicTime) throws(ServerError) -> PostgresConnection
     ) {
         self.pool = pool
         self.options = options
         self.closing = closing
         self.route = route
+        self.lost = lost
         self.openUnfenced = openUnfenced
     }
 
@@ -150,36 +152,33 @@ final class ReceiptDesk: Sendable {
     private func ask(
         _ question: Question, on connection: PostgresConnection
     ) throws -> (writtenBy: Int16, time: Int64) {
-        var parameters = StatementParameters()
-        parameters.add(question.receipt)
-        // A lost transaction that still holds the row is soon ended. The setting is the segment's.
-        try connection.send(text: "SELECT set_config('lock_timeout', '500ms', true)", named: "settings")
-        try connection.send(.settle, parameters)
-        try connection.sync()
-        let outcomes = try connection.flush(.until(.now + Self.requestSeconds))
-        if case .failure(let error) = outcomes.first { throw error }
-        switch outcomes.dropFirst().first {
+        // Those that wait for their client: one of them may hold the row, also one of an earlier question.
+        if let session = question.session { lost.add(session) }
+        let sessions = lost.take()
+        var outcomes: ArraySlice<PostgresConnection.Outcome>
+        do {
+            var parameters = StatementParameters()
+            parameters.add(question.receipt)
+            try LostSessions.sendEnd(of: sessions, on: connection)
+            // A transaction that works, or waits for a standby, is asked about again. The setting is the segment's.
+            try connection.send(text: "SELECT set_config('lock_timeout', '500ms', true)", named: "settings")
+            try connection.send(.settle, parameters)
+            try connection.sync()
+            outcomes = ArraySlice(try connection.flush(.until(.now + Self.requestSeconds)))
+        } catch {
+            lost.add(sessions)
+            throw error
+        }
+        if let outcome = outcomes.popFirst() { try lost.noteEnds(of: sessions, outcome) }
+        if case .failure(let error) = outcomes.popFirst() { throw error }
+        switch outcomes.first {
         case .answer(let result):
             // This commit is not sure either: the next one will be.
             guard !connection.wasWarned else { throw ServerError.unconfirmed }
-            try endSession(of: question, evenAtWork: true, on: connection)
             return (try result.integer(0, 0), try result.integer(0, 1))
-        case .failure(let error):
-            // The lost transaction still holds the row. It waits for its client, or for a standby, or works.
-            if error.errorClass == .again { try endSession(of: question, on: connection) }
-            throw error
+        case .failure(let error): throw error
         case .skipped, nil: throw ServerError.misplacedAnswer("a receipt without an answer")
         }
-    }
-
-    /// Ends a lost session: its transaction is then committed or not. It may keep a lock that others wait for.
-    private func endSession(
-        of question: Question, evenAtWork: Bool = false, on connection: PostgresConnection
-    ) throws(ServerError) {
-        guard let session = question.session else { return }
-        try LostSessions.sendEnd(of: [session.name], evenAtWork: evenAtWork, on: connection)
-        try connection.sync()
-        _ = try connection.flush(.until(.now + Self.requestSeconds))
     }
 
     /// The time of the statement, because no index helps with a time that changes while it runs.

@@ -39,8 +39,10 @@ final class PostgresSource: WireSource {
         self.pool = pool
         self.lease = lease
         closing = ClosingSignal()
-        desk = ReceiptDesk(pool, options, closing, info.route) { deadline throws(ServerError) in
-            try PostgresConnection.open(info, as: .reader, until: deadline, library: library)
+        desk = ReceiptDesk(pool, options, closing, info.route, lost) { deadline throws(ServerError) in
+            let connection = try PostgresConnection.open(info, as: .reader, until: deadline, library: library)
+            connection.lost = lost
+            return connection
         }
     }
 

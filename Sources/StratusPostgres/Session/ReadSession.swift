@@ -42,10 +42,7 @@ class PostgresSession: WireSession {
         do {
             outcomes = ArraySlice(
                 try attempt { () throws(ServerError) -> [Outcome] in
-                    if !lost.isEmpty {
-                        try LostSessions.sendEnd(of: lost, on: connection)
-                        try connection.sync()
-                    }
+                    if !lost.isEmpty { try LostSessions.sendEnd(of: lost, on: connection) }
                     if isFirst { try sendBegin(on: connection) }
                     try statements.send(on: connection)
                     try connection.sync()
@@ -57,7 +54,7 @@ class PostgresSession: WireSession {
         }
         hasBegun = true
         do {
-            if !lost.isEmpty, let outcome = outcomes.popFirst() { try noteEnds(of: outcome) }
+            if !lost.isEmpty, let outcome = outcomes.popFirst() { try source.lost.noteEnds(of: lost, outcome) }
             if isFirst { try readBegin(&outcomes) }
             let answer = try statements.answer(from: try results(of: outcomes))
             if isFirst { try source.check?.verify(answer.extra) }
@@ -65,12 +62,6 @@ class PostgresSession: WireSession {
         } catch {
             throw fail(WireFailure(error))
         }
-    }
-
-    /// Remembers those of the lost sessions that are still at work.
-    private func noteEnds(of outcome: Outcome) throws {
-        guard case .answer(let names) = outcome else { return }
-        source.lost.add(try (0..<names.rowCount).map { try names.text($0, 0) })
     }
 
     func commit(_ writes: WrittenEntries) throws {

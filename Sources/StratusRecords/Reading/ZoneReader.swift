@@ -278,21 +278,25 @@ extension ZoneReader {
         _ visit: (Walked) throws -> ScanStep
     ) throws -> Int {
         var (readCount, chunks, chunkCount) = (0, [[UInt8]](), 1)
-        var started: RecordName?
+        var (started, finished): (RecordName?, RecordName?) = (nil, last)
         try store.scan(keys.records(after: last), .forward, limit: limit) { key, value in
             readCount += 1
             if let name = started {
                 guard try keys.readRecordKey(key) == (name, chunks.count) else { throw Self.missingChunks(of: name) }
                 chunks.append([UInt8](copying: value))
                 guard chunks.count == chunkCount else { return .next }
-                started = nil
+                (started, finished) = (nil, name)
                 let whole = try RecordChunks.join(chunks)
                 let record = try DecodedRecord(RecordCodec.decode(name, whole.span, fields: fields))
                 return try visit(Walked(name, record, entryCount: chunkCount, end))
             }
             let (name, chunkIndex) = try keys.readRecordKey(key)
-            // The verifier reports what follows the last chunk.
-            guard chunkIndex == nil else { return .next }
+            guard chunkIndex == nil else {
+                // The verifier reports what follows the last chunk.
+                guard name == finished else { throw Self.missingChunks(of: name) }
+                return .next
+            }
+            finished = name
             switch try RecordValueKind(of: value) {
             case .tombstone: return try visit(Walked(name, nil, entryCount: 1, end))
             case .firstChunk:

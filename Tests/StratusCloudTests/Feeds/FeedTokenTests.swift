@@ -176,7 +176,7 @@ struct FeedTokenTests {
         #expect(try Set(bench.page(by: bench.bob).changed.map(\.address.recordName)) == ["Share", "folder"])
     }
 
-    @Test("[T-05] a token of an earlier version's first sync goes on in the order of changes")
+    @Test("a token of an earlier version's first sync goes on in the order of changes")
     func earlierVersion() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("gone"), .new("b"), .new("a"))
