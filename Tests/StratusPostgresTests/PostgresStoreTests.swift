@@ -33,6 +33,25 @@ import Testing
         }
     }
 
+    @Test("an opening waits for others who create tables, longer than for other locks")
+    func creationAfterOthers() async throws {
+        try await TestThreads.offPool {
+            // Others would wait on the common server.
+            let server = try OwnServer()
+            defer { server.stop() }
+            let holder = try TestServer.open(ConnectionInfo(parsing: server.url))
+            defer { holder.close() }
+            try holder.answers(to: ["BEGIN", "SELECT pg_advisory_xact_lock(\(SetUp.fenceClass + 1), 0)"])
+            try TestThreads.run(2) { thread in
+                if thread == 0 {
+                    #expect(try PostgresStore.create(url: server.url))
+                } else {
+                    try holder.answers(to: ["SELECT pg_sleep(6)", "COMMIT"])
+                }
+            }
+        }
+    }
+
     @Test("a reader creates nothing, and an opening that may not create says what does")
     func absent() async throws {
         try await TestThreads.offPool {

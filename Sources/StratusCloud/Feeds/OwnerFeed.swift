@@ -27,10 +27,9 @@ struct OwnerFeed {
     var progress: OwnerProgress
     var page: FeedPage
 
-    /// Changes that are read at once.
+    /// Changes that are read at once; where reads are trips, at least and at most.
     private static let batchCount = 256
-    /// Entries of a walk that are read at once, at most.
-    private static let mostWalked = 2_048
+    private static let largestBatchCount = 2_048
 
     /// Fills the page, and advances the progress.
     mutating func run() throws {
@@ -39,7 +38,8 @@ struct OwnerFeed {
             return
         }
         while progress.position < now {
-            let limit = zone.reads == nil ? Self.batchCount : max(Self.batchCount, min(2_048, page.roomCount + 1))
+            let wanted = zone.reads == nil ? 0 : page.roomCount + 1
+            let limit = max(Self.batchCount, min(Self.largestBatchCount, wanted))
             let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
             var announcedCount = 0
             for (index, change) in batch.enumerated() {
@@ -63,30 +63,30 @@ struct OwnerFeed {
 
     /// Continues the walk. Returns false if the page is full before its end.
     private mutating func finishWalk() throws -> Bool {
-        // What is passed without being in the page says that more will be.
+        // After a batch that has added nothing the next one is larger.
         var leastLimit = 0
         while let walk {
             let limit = zone.reads == nil ? Int.max : max(page.walkLimit, leastLimit)
             let before = page.changed.count
             zone.reads?.announce(zone.keys.records(after: walk.last), limit: limit)
             var isFull = false
-            let count = try zone.walk(after: walk.last, changedUpTo: walk.end, fields: fields, limit: limit) { walked in
+            let readCount = try zone.walk(after: walk.last, changedUpTo: walk.end, fields: fields, limit: limit) {
+                name, record, entryCount in
                 isFull = page.isFull
                 guard !isFull else { return .stop }
-                page.look(walked.entryCount)
-                self.walk?.last = walked.name
-                if let record = walked.record {
-                    let byteCount = QuotaLedger.byteCount(of: record.stored.record)
-                    page.add(try view.shown(record), byteCount: byteCount)
+                page.look(entryCount)
+                self.walk?.last = name
+                if let record {
+                    page.add(try view.shown(record), byteCount: QuotaLedger.byteCount(of: record.stored.record))
                 }
                 return .next
             }
-            if count < limit, !isFull {
+            if readCount < limit, !isFull {
                 self.walk = nil
                 continue
             }
             if page.isFull { return false }
-            leastLimit = page.changed.count == before ? min(2 * limit, Self.mostWalked) : 0
+            leastLimit = page.changed.count == before ? min(2 * limit, Self.largestBatchCount) : 0
         }
         return true
     }

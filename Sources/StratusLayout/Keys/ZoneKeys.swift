@@ -132,10 +132,10 @@ extension ZoneKeys {
         return key
     }
 
-    /// The records after `name` and all its chunks.
-    package func records(after name: RecordName) -> KeyRange { keyspace(.records).after(prefix: record(name)) }
-    /// The same; all records after nil.
-    package func records(after name: RecordName?) -> KeyRange { name.map { records(after: $0) } ?? keyspace(.records) }
+    /// The records after `name` and all its chunks; all records after nil.
+    package func records(after name: RecordName?) -> KeyRange {
+        name.map { keyspace(.records).after(prefix: record($0)) } ?? keyspace(.records)
+    }
     /// A record with all its chunks.
     package func recordWithChunks(_ name: RecordName) -> KeyRange { range(.records, name) }
 

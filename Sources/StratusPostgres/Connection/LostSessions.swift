@@ -27,7 +27,7 @@ final class LostSessions: Sendable {
         if !session.name.isEmpty { names.withLock { _ = $0.insert(session.name) } }
     }
 
-    /// Those that a flush ends. They are added again if it fails, and those that are still at work.
+    /// Takes all, for a flush that ends them. The caller adds them again if it fails.
     func take() -> [String] {
         names.withLock { names in
             defer { names = [] }
@@ -45,8 +45,8 @@ final class LostSessions: Sendable {
         try connection.send(
             text: """
                 WITH lost AS MATERIALIZED (
-                    SELECT * FROM (SELECT *, \(ServerSession.nameSQL) AS name FROM pg_stat_activity) AS sessions
-                        WHERE name = ANY($1::text[]))
+                    SELECT pid, wait_event_type, \(ServerSession.nameSQL) AS name FROM pg_stat_activity
+                        WHERE \(ServerSession.nameSQL) = ANY($1::text[]))
                 SELECT name FROM lost
                     WHERE (CASE WHEN wait_event_type = 'Client' THEN pg_terminate_backend(pid) END) IS NOT TRUE
                 """, named: "end lost sessions", parameters)

@@ -158,12 +158,15 @@ enum SetUp {
     /// The second number, in SQL: the table's own, because roles may reach one store by different search paths.
     static let fenceNumber = "'stratus_host'::regclass::oid::int4"
 
+    /// How long a statement waits for a lock.
+    static let lockTimeout = "5s"
+
     /// The settings of every connection. Small tables would be scanned as a whole, and locked so; an adapted plan might
     /// be such a scan. `synchronous_commit` is the database's own.
     static func parameters(schema: String?) -> StatementParameters {
         var settings = [
             ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
-            ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", "5s"),
+            ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", lockTimeout),
             ("idle_in_transaction_session_timeout", "30s"), ("statement_timeout", "0"),
             ("transaction_timeout", "0"),
             ("client_connection_check_interval", "10s"), ("timezone", "UTC"), ("client_min_messages", "warning"),

@@ -117,7 +117,7 @@ enum Schema {
     static func create(
         on connection: PostgresConnection, grantingTo role: String?, until deadline: MonotonicTime
     ) throws -> Bool {
-        _ = try connection.run([begin, creationLock], until: deadline)
+        _ = try connection.run([begin, waitLong, creationLock, waitBriefly], until: deadline)
         if let schema = connection.info.schema {
             let exists = SetUp.Query(
                 name: "look for the schema", sql: "SELECT to_regnamespace('\(schema)') IS NOT NULL")
@@ -184,6 +184,11 @@ enum Schema {
         name: "read the layout's number", sql: "SELECT schema_version FROM stratus_host WHERE id = 1")
 
     private static let begin = SetUp.Query(name: "begin", sql: "BEGIN")
+
+    /// Others may create many tables. Locks of tables are not waited for so long: others would wait behind.
+    private static let waitLong = SetUp.Query(name: "wait for others who create", sql: "SET LOCAL lock_timeout = 0")
+    private static let waitBriefly = SetUp.Query(
+        name: "wait no longer", sql: "SET LOCAL lock_timeout = '\(SetUp.lockTimeout)'")
 
     /// The lock is the database's, not the schema's: several hosts may create one schema.
     private static let creationLock = SetUp.Query(

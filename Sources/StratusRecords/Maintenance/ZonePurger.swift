@@ -157,7 +157,7 @@ extension RecordReader {
         of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
     ) throws -> (count: Int, last: RecordName?) {
         let zone = zone(of: release)
-        let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
+        let range = zone.keys.records(after: release.last)
         // Read one more than is visited, to know whether there are others.
         let lastCount = limit == .max ? limit : limit + 1
         var names: [RecordName] = []
@@ -178,7 +178,7 @@ extension RecordReader {
     /// The number of records and tombstones of a deleted zone that still count. Scans their entries.
     package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
         let keys = release.keys
-        let range = release.last.map { keys.records(after: $0) } ?? keys.keyspace(.records)
+        let range = keys.records(after: release.last)
         var count = 0
         try store.scan(range) { key, _ in
             guard try keys.readRecordKey(key).chunkIndex == nil else { return .next }

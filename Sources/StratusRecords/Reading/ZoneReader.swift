@@ -118,9 +118,7 @@ package final class ZoneReader {
             }
         }
         guard chunkCount > 1 else {
-            if case .all = fields, let found {
-                store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { found }
-            }
+            if let found { keep(found, fields, decodedFrom: byteCount) }
             return found
         }
         guard store.showsOneMoment else {
@@ -130,6 +128,12 @@ package final class ZoneReader {
         }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
         return try Self.decoded(name, value.span, tested, likely, fields, passes).map(DecodedRecord.init)
+    }
+
+    /// Offers the record whose key is in the buffer to later readers, if it has all its fields.
+    private func keep(_ record: DecodedRecord, _ fields: FieldSelection, decodedFrom byteCount: Int) {
+        guard case .all = fields else { return }
+        store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { record }
     }
 
     /// Reads what belongs together, such as the chunks of a record, in one moment. The body may run again.
@@ -257,53 +261,46 @@ extension StoreReader {
     }
 }
 
-// A walk over all records in the order of their keys.
-
 extension ZoneReader {
-    /// A record on a walk.
-    package struct Walked {
-        package let name: RecordName
-        /// Nil if it was deleted, or has changed after the walk's end.
-        package let record: DecodedRecord?
-        /// The entries that were read for it.
-        package let entryCount: Int
-    }
-
-    /// Visits the records and tombstones after `last` by name, with what has not changed after `end`. It reads at most
-    /// `limit` entries, and returns how many it read; one more than a record's chunks at least is needed to go on.
+    /// Visits the records and tombstones after `last`, in the order of their keys: the name, the record, and the number
+    /// of entries that were read for it. There is no record if it was deleted or has changed after `end`.
     ///
-    /// Throws `.corruption` for a record whose chunks are not all there.
+    /// Reads at most `limit` entries, and returns how many it read. It goes on only if `limit` is above the number of a
+    /// record's chunks. Throws `.corruption` for a record whose chunks are not all there.
     package func walk(
         after last: RecordName?, changedUpTo end: UInt64, fields: FieldSelection, limit: Int,
-        _ visit: (Walked) throws -> ScanStep
+        _ visit: (_ name: RecordName, _ record: DecodedRecord?, _ entryCount: Int) throws -> ScanStep
     ) throws -> Int {
         var (readCount, chunks, chunkCount) = (0, [[UInt8]](), 1)
+        // The record whose chunks are being read, and the last one that was read whole.
         var (started, finished): (RecordName?, RecordName?) = (nil, last)
+        func show(_ name: RecordName, _ record: DecodedRecord?, _ entryCount: Int) throws -> ScanStep {
+            finished = name
+            let isOld = record.map { $0.stored.system.changeSequence <= end } ?? false
+            return try visit(name, isOld ? record : nil, entryCount)
+        }
         try store.scan(keys.records(after: last), .forward, limit: limit) { key, value in
             readCount += 1
-            if let name = started {
-                guard try keys.readRecordKey(key) == (name, chunks.count) else { throw Self.missingChunks(of: name) }
+            let (name, chunkIndex) = try keys.readRecordKey(key)
+            if let current = started {
+                guard name == current, chunkIndex == chunks.count else { throw Self.missingChunks(of: current) }
                 chunks.append([UInt8](copying: value))
                 guard chunks.count == chunkCount else { return .next }
-                (started, finished) = (nil, name)
+                started = nil
                 let whole = try RecordChunks.join(chunks)
-                let record = try DecodedRecord(RecordCodec.decode(name, whole.span, fields: fields))
-                return try visit(Walked(name, record, entryCount: chunkCount, end))
+                return try show(name, DecodedRecord(RecordCodec.decode(name, whole.span, fields: fields)), chunkCount)
             }
-            let (name, chunkIndex) = try keys.readRecordKey(key)
             guard chunkIndex == nil else {
                 // The verifier reports what follows the last chunk.
                 guard name == finished else { throw Self.missingChunks(of: name) }
                 return .next
             }
-            finished = name
             switch try RecordValueKind(of: value) {
-            case .tombstone: return try visit(Walked(name, nil, entryCount: 1, end))
+            case .tombstone: return try show(name, nil, 1)
             case .firstChunk:
                 (started, chunks, chunkCount) = (name, [[UInt8](copying: value)], try RecordCodec.chunkCount(in: value))
                 return .next
-            default:
-                return try visit(Walked(name, record(at: key, name, value, fields), entryCount: 1, end))
+            default: return try show(name, record(at: key, name, value, fields), 1)
             }
         }
         if let started, readCount < limit { throw Self.missingChunks(of: started) }
@@ -320,9 +317,7 @@ extension ZoneReader {
             return kept.record(fields) { _ in true }
         }
         let record = try DecodedRecord(RecordCodec.decode(name, value, fields: fields))
-        if case .all = fields {
-            store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: value.count)) { record }
-        }
+        keep(record, fields, decodedFrom: value.count)
         return record
     }
 
@@ -330,13 +325,6 @@ extension ZoneReader {
         StoreError(
             .corruption, "Chunks of the record are missing: check or restore the store.", ["record": name.text],
             damage: .entry)
-    }
-}
-
-extension ZoneReader.Walked {
-    fileprivate init(_ name: RecordName, _ record: DecodedRecord?, entryCount: Int, _ end: UInt64) {
-        let isOld = record.map { $0.stored.system.changeSequence <= end } ?? false
-        self.init(name: name, record: isOld ? record : nil, entryCount: entryCount)
     }
 }
 
