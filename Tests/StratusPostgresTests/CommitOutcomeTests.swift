@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-@Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct CommitOutcomeTests {
+@Suite(.enabled(if: PostgresTestStore.isServerThere)) struct CommitOutcomeTests {
     /// Runs the body with a store behind a proxy.
     private static func behindProxy(
         patienceSeconds: Double = 60,

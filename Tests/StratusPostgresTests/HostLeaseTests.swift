@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-@Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct HostLeaseTests {
+@Suite(.enabled(if: PostgresTestStore.isServerThere)) struct HostLeaseTests {
     @Test(
         "a host that needs the store for itself is refused with the name of another, and gets it when that has closed it"
     )

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusPostgres
 
-@Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct HostProcessTests {
+@Suite(.enabled(if: PostgresTestStore.isServerThere)) struct HostProcessTests {
     @Test("a host that was killed is replaced within seconds, and everything that it acknowledged is there")
     func killed() async throws {
         try await TestThreads.offPool {

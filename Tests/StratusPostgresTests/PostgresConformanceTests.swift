@@ -5,7 +5,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("a store on PostgreSQL conforms", .serialized, .enabled(if: PostgresTestStore.isServerThere))
+@Suite("a store on PostgreSQL conforms", .enabled(if: PostgresTestStore.isServerThere))
 struct PostgresConformanceTests {
     static let plainFixture = PostgresFixture("PostgreSQL")
     static let cutFixture = PostgresFixture("PostgreSQL, cut connections", cutsConnections: true)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusPostgres
 
-@Suite(.serialized, .enabled(if: PostgresTestStore.isServerThere)) struct PostgresStoreTests {
+@Suite(.enabled(if: PostgresTestStore.isServerThere)) struct PostgresStoreTests {
     @Test("opening creates the tables once, and a later opening finds the entries")
     func creation() async throws {
         try await TestThreads.offPool {

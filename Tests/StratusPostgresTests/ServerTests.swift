@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusPostgres
 
-@Suite(.serialized, .enabled(if: TestServer.isThere)) struct ServerTests {
+@Suite(.enabled(if: TestServer.isThere)) struct ServerTests {
     @Test("a connection has our settings, and the generation of the host's lease")
     func setUp() async throws {
         try await TestThreads.offPool {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusPostgres
 
-@Suite(.serialized, .enabled(if: TestServer.isThere)) struct SpikeTests {
+@Suite(.enabled(if: TestServer.isThere)) struct SpikeTests {
     @Test("[S1] a transaction that waits for the lane's lock in the same flush sees what the lock's holder committed")
     func snapshotAfterLock() async throws {
         try await TestThreads.offPool {

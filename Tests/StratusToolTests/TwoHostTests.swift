@@ -5,7 +5,7 @@ import StratusKit
 import StratusTestSupport
 import Testing
 
-@Suite("Two hosts of one database", .serialized, .enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(2)))
+@Suite("Two hosts of one database", .enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(2)))
 struct TwoHostTests {
     private static func open(_ url: String, waiting seconds: Double, alone: Bool = false) async throws -> Stratus {
         var options = Stratus.Options()

@@ -80,7 +80,7 @@ struct ShareEdit {
     typealias Change = @Sendable (CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
 
     let record: RecordArgument
-    let place: PlaceArguments
+    let verb: any PlaceCommand
     /// Nil for verbs that never show the URL.
     var secret: URLArguments?
 
@@ -91,15 +91,15 @@ struct ShareEdit {
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ change: @escaping Change
     ) throws {
-        try StoreSession.with(place.store.at(record.place), .existingAsClient) { session, console in
-            let id = try session.zone(place.zone)
+        try StoreSession.with(verb.store.at(record.place), .existingAsClient) { session, console in
+            let id = try session.zone(verb.zone)
             let lookups = try people.flatMap { person in
                 byAllNames ? try session.lookups(person) : [try session.lookup(person)]
             }
             let name = try share(in: id, creating: creating, session, console)
             if try isStopped(session, name, console) { return }
-            let shareID = try session.client(of: id, place.acting).recordID(name)
-            let container = try session.container(place.acting)
+            let shareID = try session.client(of: id, verb.acting).recordID(name)
+            let container = try session.container(verb.acting)
             try Blocking.wait { try await change(shareID, container, lookups) }
             guard let content = try session.read(id, { try $0.shareContent(name) }) else {
                 // The last participant who leaves may end the share.
@@ -173,8 +173,8 @@ struct ShareEdit {
         do {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
-            let root = try session.client(of: zone, place.acting).recordID(name)
-            let made = try session.container(place.acting).makeShare(of: root, named: nil)
+            let root = try session.client(of: zone, verb.acting).recordID(name)
+            let made = try session.container(verb.acting).makeShare(of: root, named: nil)
             return RecordName(made.recordID.recordName)
         }
     }

@@ -106,22 +106,12 @@ struct ActingArguments: ParsableArguments {
     var writing: StoreSession.Opening { person == nil ? .existing : .existingAsClient }
 }
 
-/// The store, the zone and the acting person: what most verbs about records take.
-struct PlaceArguments: ParsableArguments {
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
-}
-
-/// A verb about records in a zone.
+/// A verb about records in a zone. Its groups of arguments are not within another group: the parser's debug builds
+/// would validate them many times over.
 protocol PlaceCommand: ParsableCommand {
-    var place: PlaceArguments { get }
-}
-
-extension PlaceCommand {
-    var store: StoreArguments { place.store }
-    var zone: ZoneArguments { place.zone }
-    var acting: ActingArguments { place.acting }
+    var store: StoreArguments { get }
+    var zone: ZoneArguments { get }
+    var acting: ActingArguments { get }
 }
 
 /// The zone of a verb about zones: a name, or --zone, or --in.

@@ -74,11 +74,13 @@ struct Invite: PlaceCommand {
     var role = RoleChoice.privateUser
 
     @OptionGroup var secret: URLArguments
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
-        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) {
+        try ShareEdit(record: record, verb: self, secret: secret).run(creating: true, looking: people) {
             shareID, container, lookups in
             try await container.invite(lookups, to: shareID, permission: permission, role: role)
         }

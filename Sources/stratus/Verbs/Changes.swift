@@ -35,7 +35,9 @@ struct Changes: PlaceCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("The time between two fetches.", valueName: "seconds"))
     var interval = 1.0
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         guard since.map({ Data(base64Encoded: $0) != nil }) ?? true else {

@@ -77,7 +77,9 @@ struct Audit: PlaceCommand {
     @Option(help: ArgumentHelp("List only events of this share.", valueName: "name"))
     var share: String?
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store, .readingAsClient) { session, console in

@@ -23,7 +23,9 @@ struct Get: PlaceCommand {
     @Flag(help: "Print only the fields, without loss.")
     var exact = false
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session, console in

@@ -23,7 +23,9 @@ struct List: PlaceCommand {
     @Flag(help: "Show record names instead of labels.")
     var names = false
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session, console in
@@ -59,7 +61,9 @@ struct ShowPath: PlaceCommand {
     @Argument(help: RecordArgument.help)
     var record: RecordArgument
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session, console in
@@ -93,7 +97,9 @@ struct Children: PlaceCommand {
     @Flag(help: "Print only the number of records.")
     var count = false
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session, console in

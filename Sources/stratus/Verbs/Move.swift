@@ -23,7 +23,9 @@ struct Move: PlaceCommand {
     @Option(help: ArgumentHelp("The new parent, or '/' for none.", valueName: "record"))
     var under: RecordArgument
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.writing) { session, console in
@@ -69,7 +71,9 @@ struct Remove: PlaceCommand {
     var recursive = false
 
     @OptionGroup var deed: DeedArguments
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in

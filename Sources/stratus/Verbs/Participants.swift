@@ -29,7 +29,9 @@ struct Participants: ParsableCommand {
         @Argument(help: Participants.shareHelp)
         var record: RecordArgument
 
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             try StoreSession.with(store.at(record.place), acting.opening) { session, console in
@@ -76,7 +78,9 @@ struct Participants: ParsableCommand {
         @Option(help: "privateUser, or administrator for people who may invite others.")
         var role: RoleChoice?
 
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func validate() throws {
             guard permission != nil || role != nil else { throw ValidationError("Give --permission or --role.") }
@@ -84,7 +88,7 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             let (permission, role) = (self.permission?.permission, self.role?.role)
-            try ShareEdit(record: record, place: place).run(naming: person) { _, participant in
+            try ShareEdit(record: record, verb: self).run(naming: person) { _, participant in
                 if let permission { participant.permission = permission }
                 if let role { participant.role = role }
             }
@@ -108,10 +112,12 @@ struct Participants: ParsableCommand {
         var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            try ShareEdit(record: record, place: place).run(
+            try ShareEdit(record: record, verb: self).run(
                 naming: person,
                 unless: {
                     try ShareEdit.requireGuest(person, in: $1, of: zone, $0)
@@ -136,7 +142,9 @@ struct Participants: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func validate() throws {
             guard acting.person != nil else { throw ValidationError("Name the person who leaves with --as.") }
@@ -144,7 +152,7 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             guard let person = acting.person else { return }
-            try ShareEdit(record: record, place: place).run(
+            try ShareEdit(record: record, verb: self).run(
                 unless: {
                     try ShareEdit.requireGuest(person, in: $1, of: zone, $0)
                     let what = "leave the share of \(record.text) for \(person.text)"

@@ -41,7 +41,9 @@ struct Put: PlaceCommand {
     @Option(help: ArgumentHelp("The new parent, or '/' for none.", valueName: "record"))
     var under: RecordArgument?
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         let assignments = try set.map { try FieldAssignment($0) }

@@ -43,7 +43,9 @@ struct Query: PlaceCommand {
     @Flag(help: "Show how the store finds the first page, and the cost.")
     var explain = false
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit must be a number of records, or 0 for all.") }

@@ -32,7 +32,9 @@ struct Share: ParsableCommand {
                 Example: stratus share list --zone files --store ./store
                 """)
 
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             try StoreSession.with(store, acting.opening) { session, console in
@@ -77,7 +79,9 @@ struct Share: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             try StoreSession.with(store.at(record.place), acting.opening) { session, console in
@@ -110,7 +114,9 @@ struct Share: ParsableCommand {
         var share: String?
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
@@ -153,11 +159,13 @@ struct Share: ParsableCommand {
 
         @OptionGroup var secret: URLArguments
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             let permission = self.permission.permission
-            try ShareEdit(record: record, place: place, secret: secret).run(unless: isStopped) {
+            try ShareEdit(record: record, verb: self, secret: secret).run(unless: isStopped) {
                 shareID, container, _ in
                 try await container.setPublicPermission(permission, of: shareID)
             }
@@ -197,7 +205,9 @@ struct Share: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var place: PlaceArguments
+        @OptionGroup var store: StoreArguments
+        @OptionGroup var zone: ZoneArguments
+        @OptionGroup var acting: ActingArguments
 
         func run() throws {
             try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in

@@ -58,7 +58,9 @@ struct Tree: PlaceCommand {
     var open: Int?
 
     @OptionGroup var target: OutputArguments
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func validate() throws {
         if let depth, depth < 0 { throw ValidationError("--depth must not be negative.") }

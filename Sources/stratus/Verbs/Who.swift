@@ -23,7 +23,9 @@ struct Who: PlaceCommand {
     @Argument(help: RecordArgument.help)
     var record: RecordArgument
 
-    @OptionGroup var place: PlaceArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
 
     func run() throws {
         try StoreSession.with(store.at(record.place), .readingAsClient) { session, console in
