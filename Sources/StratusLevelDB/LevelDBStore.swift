@@ -153,15 +153,16 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         try StoreMarker.read(in: path)?.isEmptying ?? false
     }
 
-    /// Finishes the accepted transactions, waits for readers, and closes the database. Its lock is free when this
-    /// returns. Later calls throw `.closed`. Closing again does nothing. Do not call it inside a body of `read` or
-    /// `transact`.
+    /// Finishes the accepted transactions, waits for readers, and closes the database. What was written is then in
+    /// tables, so that the next opening reads no log, unless a write has failed. The lock is free when this returns.
+    /// Later calls throw `.closed`. Closing again does nothing. Do not call it inside a body of `read` or `transact`.
     package func close() {
         closing.withLock {
             guard !isClosed else { return }
             isClosed = true
             lane.close()
             gate.close()
+            if lane.hasLoggedCommits { database.emptyWriteBuffer() }
             database.close()
             directory.release()
         }

@@ -18,6 +18,7 @@ import Testing
         let environment = try FaultyEnvironment()
         let store = try FaultBench.open(path, environment) {
             $0.writeBufferByteCount = 4 << 20
+            $0.testHooks.leavesLog = true
             change(&$0)
         }
         defer { store.close() }

@@ -38,6 +38,7 @@ import Testing
             let environment = try FaultyEnvironment()
             let store = try FaultBench.open(directory.path, environment) {
                 $0.testHooks.goesOnAfterFailedWrites = true
+                $0.testHooks.leavesLog = true
             }
             try store.transact { try $0.set([1], to: [1]) }
             environment.arm(EngineFault(.append, .shortened, at: 2))

@@ -18,6 +18,7 @@ struct AcknowledgedLogTests {
 
     private func open(_ change: (inout LevelDBOptions) -> Void = { _ in }) throws -> LevelDBStore {
         var options = LevelDBOptions()
+        options.testHooks.leavesLog = true
         change(&options)
         return try LevelDBStore.open(at: path, options: options)
     }

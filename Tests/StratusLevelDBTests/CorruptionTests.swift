@@ -38,6 +38,7 @@ import Testing
             options.syncsCommits = false
             options.writeBufferByteCount = 4 << 20
             options.fileByteCount = 1 << 20
+            options.testHooks.leavesLog = true
             return options
         }
 

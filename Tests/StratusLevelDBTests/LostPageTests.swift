@@ -27,7 +27,9 @@ struct LostPageTests {
             directory = try TemporaryDirectory()
             path = directory.path(of: "original")
             var random = SplitMix64(seed: UInt64(smallCommits + lastByteCount))
-            let store = try LevelDBStore.open(at: path)
+            var options = LevelDBOptions()
+            options.testHooks.leavesLog = true
+            let store = try LevelDBStore.open(at: path, options: options)
             log = try #require(try files(in: path, suffix: ".log").last)
             var begins: [Int] = []
             let url = URL(fileURLWithPath: "\(path)/\(log)")

@@ -36,7 +36,9 @@ import Testing
     /// A store with a damaged table that overlaps a log of many tables' worth, and in it a deleted zone.
     private static func damage(_ path: String) throws {
         for byteCount in [200, 3_000] {
-            let store = try LevelDBStore.open(at: path, options: options(writeBufferByteCount: 16 << 20))
+            var options = options(writeBufferByteCount: 16 << 20)
+            options.testHooks.leavesLog = true
+            let store = try LevelDBStore.open(at: path, options: options)
             defer { store.close() }
             let engine = try RecordEngine(store: store, incarnation: UUID())
             let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: stamp, databaseIdentity: UUID())

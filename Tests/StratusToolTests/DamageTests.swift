@@ -1,6 +1,7 @@
 // The tool's output on a store whose tables have changed bytes in the middle.
 
 import Foundation
+import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -190,16 +191,25 @@ struct DamageTests {
 struct DroppedCommitTests {
     let directory: TestDirectory
 
-    /// Saves a small record, and a large one whose last page the log loses.
+    /// Saves a small record, and a large one whose last page the log loses. The store is one that a host has left
+    /// without closing it.
     init() async throws {
         directory = try TestDirectory()
+        let served = "\(directory.path)/served"
         let made = try await ToolRun.shell(
-            """
-            mkdir tree && touch tree/file && "$TOOL" import-tree tree --store store
-            "$TOOL" put large --type Note --zone files --set "title=$(head -c 40000 /dev/zero | tr '\\0' x)" --store store
-            rm store/*.acknowledged
-            """, in: directory)
+            "mkdir tree && touch tree/file && \"$TOOL\" import-tree tree --store served", in: directory)
         try #require(made.status == 0, "\(made.errors)")
+        var options = Stratus.Options()
+        options.logger = nil
+        options.servesTool = true
+        let host = try await Stratus.open(at: URL(fileURLWithPath: served), options: options)
+        let saved = try await ToolRun.shell(
+            """
+            "$TOOL" put large --type Note --zone files --set "title=$(head -c 40000 /dev/zero | tr '\\0' x)" --store served
+            cp -r served store && rm store/*.acknowledged
+            """, in: directory)
+        await host.close()
+        try #require(saved.status == 0, "\(saved.errors)")
         let store = "\(directory.path)/store"
         let log = try #require(
             try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasSuffix(".log") }.max())

@@ -101,6 +101,18 @@ internal import StratusStore
     }
 }
 
+extension EngineDatabase {
+    /// Makes a table of the memory table, and begins an empty log. It waits for the table. An error is LevelDB's own:
+    /// its log still has everything.
+    func emptyWriteBuffer() {
+        // LevelDB empties its memory table before it looks for tables of the range, and no table has this key.
+        let last: [UInt8] = [0xFF]
+        unsafe last.withEngineBytes { key in
+            unsafe leveldb_compact_range(pointer, key.characters, key.count, key.characters, key.count)
+        }
+    }
+}
+
 /// Owns a `leveldb_writebatch_t`.
 @safe struct EngineWriteBatch: ~Copyable {
     fileprivate let pointer: OpaquePointer

@@ -79,6 +79,8 @@ package struct LevelDBTestHooks: Sendable {
     package var goesOnAfterFailedWrites = false
     /// A planted fault: returns while the log of a large commit is still being synced.
     package var answersBeforeSyncs = false
+    /// Closes as the end of a process does: what is in the log stays there.
+    package var leavesLog = false
     /// Runs without the log environment, as on a LevelDB other than 1.23.
     package var leavesLogsToLevelDB = false
     /// Reaches the directory by its path, as on a system without /proc.

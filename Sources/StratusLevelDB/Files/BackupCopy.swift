@@ -49,7 +49,7 @@ struct BackupCopy {
     private var unchangedAttemptCount = 0
 
     /// Copies the store in `source` into the empty directory `target`, durably with `syncs`. `progress` gets the number
-    /// of files done, and of all: each counts when it is there, and with `syncs` again when it is durable.
+    /// of tables done, and of all: each counts when it is there, and with `syncs` again when it is durable.
     static func make(
         of source: String, in target: String, syncs: Bool = true,
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -64,10 +64,12 @@ struct BackupCopy {
                 }
             }
             guard syncs else { return copy.report }
-            let names = try SystemFiles.names(in: target)
-            for (index, name) in names.enumerated() {
+            let tableCount = copy.manifest.tables.count
+            var doneCount = tableCount
+            for name in try SystemFiles.names(in: target) {
                 try SystemFiles.sync("\(target)/\(name)")
-                progress(names.count + index + 1, 2 * names.count)
+                if case .table = StoreFileName(name) { doneCount += 1 }
+                progress(doneCount, 2 * tableCount)
             }
             try SystemFiles.syncDirectory(target)
             return copy.report

@@ -115,6 +115,12 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     /// The error of later transactions, after a write has failed.
     var failureError: StoreError? { monitor.withLock { failure?.refusal } }
 
+    /// Whether closing should make a table of what is in the log. After a failed write the log is what recovery reads.
+    var hasLoggedCommits: Bool {
+        monitor.withLock { failure == nil && acknowledgedSequence != directory.logs.lastSequence }
+            && !options.testHooks.leavesLog
+    }
+
     /// The last acknowledged write and version.
     var continuation: StoreContinuation {
         monitor.withLock { StoreContinuation(sequence: acknowledgedSequence, version: published.version) }

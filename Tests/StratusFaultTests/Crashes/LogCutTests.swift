@@ -96,7 +96,9 @@ private final class WrittenStore {
 
     init(seed: UInt64, commitCount: Int) throws {
         workload = CrashWorkload(seed: seed)
-        let store = try LevelDBStore.open(at: directory.path)
+        var options = LevelDBOptions()
+        options.testHooks.leavesLog = true
+        let store = try LevelDBStore.open(at: directory.path, options: options)
         defer { store.close() }
         let engine = try CrashWorkload.openEngine(on: store)
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)

@@ -464,9 +464,12 @@ struct RecoveryTests {
         let database = store.container(Self.container, signedInAs: alice).privateCloudDatabase
         _ = try await database.save(note("kept"))
         _ = try await database.save(note("lost", text: String(repeating: "x", count: 40_000)))
+        // As a crash leaves it: closing would empty the log.
+        let crashed = try HostDirectory()
+        try FileManager.default.copyItem(at: directory.store, to: crashed.store)
         await store.close()
-        let names = try FileManager.default.contentsOfDirectory(atPath: directory.store.path)
-        let log = directory.store.appendingPathComponent(try #require(names.filter { $0.hasSuffix(".log") }.max()))
+        let names = try FileManager.default.contentsOfDirectory(atPath: crashed.store.path)
+        let log = crashed.store.appendingPathComponent(try #require(names.filter { $0.hasSuffix(".log") }.max()))
         var bytes = try Data(contentsOf: log)
         let page = (bytes.count - 1) / 4_096 * 4_096
         bytes.replaceSubrange(page..., with: Data(count: bytes.count - page))
@@ -474,7 +477,7 @@ struct RecoveryTests {
 
         let events = Locked<[Stratus.Event]>([])
         let again = try await Stratus.open(
-            at: directory.store,
+            at: crashed.store,
             options: .tested { $0.onEvent = { event in events.withLock { $0.append(event) } } })
         defer { again.close() }
         let event = try #require(events.value.first { $0.operation == .openStore })
