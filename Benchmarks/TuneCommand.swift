@@ -72,8 +72,6 @@ struct TuneCommand: ParsableCommand {
         let writtenEach = Double((ProcessFiles.writtenByteCount() ?? 0) - written) / Double(records)
         let size = Double(ProcessFiles.byteCount(at: path)) / Double(records)
         stratus.close()
-        // The log of the last session becomes a table once.
-        try StratusSide(at: path, options: options, engineOptions: engineOptions).close()
         var openings: [Double] = []
         for _ in 0..<Stopwatch.roundCount {
             openings.append(

@@ -116,8 +116,6 @@ struct OpenMeasurement: Codable {
         ]
         switch contestant {
         case .stratus:
-            // The first opening turns the log of its last session into a table, which no later one must.
-            try opens[0]()
             let stratus = try StratusSide(at: task.folder + "/stratus")
             try measureQuestions(task) { try StratusSide.askShares(stratus.engine, $0) }
             stratus.close()

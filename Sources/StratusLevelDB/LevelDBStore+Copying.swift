@@ -12,9 +12,10 @@ extension LevelDBStore {
     /// a separate directory next to the destination. `options` says how to open the copy: its format number decides
     /// which sources are accepted. `begin` gets that directory before anything is copied. It may create directories in
     /// it, which are removed with it if the backup fails. `prepare` gets the verified copy before it has its name: what
-    /// it changes belongs to the copy alone. `copying` gets the number of files copied, and of all. Then `progress`
-    /// gets the approximate number of bytes of tables verified, and of all. `making` must call its argument, which
-    /// creates the directory, or not return: code that removes unfinished copies uses it to prevent new ones.
+    /// it changes belongs to the copy alone. `copying` gets the number of tables copied and made durable, and of all.
+    /// Then `progress` gets the approximate number of bytes of tables verified, and of all. `making` must call its
+    /// argument, which creates the directory, or not return: code that removes unfinished copies uses it to prevent new
+    /// ones.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption` in the source or the copy, `.unavailable` if the store
     /// changes too fast, `.notPermitted`, `.diskFull`, and `.inputOutput` if `destination` exists or its folder does
@@ -110,7 +111,7 @@ extension LevelDBStore {
     /// Copies the store in `source`, which may be open in another process and written meanwhile, into the empty
     /// directory `target`, to read it and remove it. The copy contains every commit that had returned when this was
     /// called, and is a prefix of all commits. Tables are linked if the file system allows it. Nothing in `source` is
-    /// locked or changed, and the copy is not durable. `progress` gets the number of files copied, and of all. It
+    /// locked or changed, and the copy is not durable. `progress` gets the number of tables copied, and of all. It
     /// starts again with each attempt.
     ///
     /// Throws `.notAStore`, `.newerFormat`, `.corruption`, `.unavailable` when the store changes too fast,

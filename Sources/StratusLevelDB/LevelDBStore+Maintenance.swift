@@ -28,6 +28,8 @@ extension LevelDBStore {
     private static let levelCount = 7
     /// With this many files in level 0, LevelDB is near the point where it slows writers down (eight files).
     private static let pressureFileCount = 6
+    /// With this many, it compacts them.
+    static let compactedFileCount = 4
 
     package var isUnderWritePressure: Bool {
         (try? withDatabase { Self.fileCount($0, level: 0) >= Self.pressureFileCount }) ?? false
@@ -129,7 +131,7 @@ extension LevelDBStore {
         return try body(database)
     }
 
-    private static func fileCount(_ database: EngineDatabase, level: Int) -> Int {
+    static func fileCount(_ database: EngineDatabase, level: Int) -> Int {
         Int(database.property("leveldb.num-files-at-level\(level)") ?? "") ?? 0
     }
 

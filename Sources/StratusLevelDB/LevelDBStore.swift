@@ -15,12 +15,14 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     let directory: StoreDirectory
     private let closing = Monitor()
     private var isClosed = false
+    private let leavesLog: Bool
 
     private init(
         directory: StoreDirectory, database: EngineDatabase, options: LevelDBOptions, version: StoreVersion
     ) {
         self.directory = directory
         self.database = database
+        leavesLog = options.testHooks.leavesLog
         let first = PublishedSnapshot(version: version, engine: EngineSnapshot(database))
         gate = ReadGate(first, keptByteCount: options.keptByteCount)
         lane = WriteLane(database, directory, first, gate, options)
@@ -153,19 +155,29 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
         try StoreMarker.read(in: path)?.isEmptying ?? false
     }
 
-    /// Finishes the accepted transactions, waits for readers, and closes the database. What was written is then in
-    /// tables, so that the next opening reads no log, unless a write has failed. The lock is free when this returns.
-    /// Later calls throw `.closed`. Closing again does nothing. Do not call it inside a body of `read` or `transact`.
+    /// Finishes the accepted transactions, waits for readers, and closes the database. It makes a table of what is in
+    /// memory, so that the next opening need not read a log, unless something prevents it (`emptiesLog`). The lock is
+    /// free when this returns. Later calls throw `.closed`. Closing again does nothing. Do not call it inside a body of
+    /// `read` or `transact`.
     package func close() {
         closing.withLock {
             guard !isClosed else { return }
             isClosed = true
             lane.close()
             gate.close()
-            if lane.hasLoggedCommits { database.emptyWriteBuffer() }
+            if emptiesLog { database.emptyWriteBuffer() }
             database.close()
             directory.release()
         }
+    }
+
+    /// Whether closing makes a table of what was committed. Not if the directory is no longer the store's: another
+    /// store may be at its path, or have its locks. Not if the next opening removes everything. And not while
+    /// compactions are behind: LevelDB would wait for them.
+    private var emptiesLog: Bool {
+        lane.hasCommitted && !leavesLog && directory.lock.displacement() == nil
+            && (try? Self.isBeingEmptied(directory.place.directory)) == false
+            && Self.fileCount(database, level: 0) < Self.compactedFileCount
     }
 }
 

@@ -51,23 +51,15 @@ struct ColdOpeningTests {
         return options
     }
 
-    private static func logByteCount(in path: String) throws -> Int {
-        let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".log") }
-        return try names.reduce(0) { sum, name in
-            let size = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.size] as? Int
-            return sum + (size ?? 0)
-        }
-    }
-
     @Test("a closed store has its commits in tables: its log is empty, and opening it reads no table")
     func closed() async throws {
         try await TestThreads.offPool {
             let directory = try ScratchDirectory()
             let store = try LevelDBStore.open(at: directory.path, options: Self.options(try FaultyEnvironment()))
             for number in 0..<100 as Range<UInt8> { try store.transact { try $0.set([number], to: [number]) } }
-            #expect(try Self.logByteCount(in: directory.path) > 0)
+            #expect(try FaultBench.logByteCount(in: directory.path) > 0)
             store.close()
-            #expect(try Self.logByteCount(in: directory.path) == 0)
+            #expect(try FaultBench.logByteCount(in: directory.path) == 0)
             let environment = try FaultyEnvironment()
             let again = try LevelDBStore.open(at: directory.path, options: Self.options(environment))
             environment.waitUntilIdle()
@@ -77,6 +69,26 @@ struct ColdOpeningTests {
             let written = environment.count(of: .openWritable)
             again.close()
             #expect(environment.count(of: .openWritable) == written, "nothing was written, so closing writes nothing")
+        }
+    }
+
+    @Test("closing writes nothing into a store that the next opening empties, or that is no longer at its path")
+    func discarded() async throws {
+        try await TestThreads.offPool {
+            for isMoved in [false, true] {
+                let directory = try ScratchDirectory()
+                let path = directory.path + "/store"
+                let store = try LevelDBStore.open(at: path, options: Self.options(try FaultyEnvironment()))
+                try store.transact { try $0.set([1], to: [1]) }
+                let last = isMoved ? directory.path + "/moved" : path
+                if isMoved {
+                    try FileManager.default.moveItem(atPath: path, toPath: last)
+                } else {
+                    try store.beginEmptying()
+                }
+                store.close()
+                #expect(try FaultBench.logByteCount(in: last) > 0)
+            }
         }
     }
 

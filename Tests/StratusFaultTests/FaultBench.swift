@@ -9,6 +9,7 @@
 //   3. Every error names its cause. A failed read is an error, never a missing key.
 //   4. The reopened store has no damage, and accepts transactions.
 
+import Foundation
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport
@@ -58,9 +59,11 @@ final class FaultBench: Sendable {
         self.syncsInBackground = syncsInBackground
         template = try ScratchDirectory()
         let environment = try FaultyEnvironment()
-        let store = try Self.open(template.path, environment)
+        // Its log is not empty, so that each opening reads one.
+        let store = try Self.open(template.path, environment) { $0.testHooks.leavesLog = true }
         try scenario.prepare(store)
         store.close()
+        try #require(Self.logByteCount(in: template.path) > 0)
 
         let directory = try ScratchDirectory(copying: template.path)
         let trial = try Self.open(directory.path, nil)
@@ -84,6 +87,15 @@ final class FaultBench: Sendable {
         options.testHooks.environment = environment
         change(&options)
         return try LevelDBStore.open(at: path, options: options)
+    }
+
+    /// The bytes of a store's logs.
+    static func logByteCount(in path: String) throws -> Int {
+        let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".log") }
+        return try names.reduce(0) { sum, name in
+            let size = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.size] as? Int
+            return sum + (size ?? 0)
+        }
     }
 
     func copy() throws -> ScratchDirectory { try ScratchDirectory(copying: template.path) }

@@ -24,6 +24,7 @@ import Testing
             let violations = try (1..<count + 1).flatMap { occurrence in
                 try bench.run(EngineFault(.append, .shortened, at: occurrence)) {
                     $0.testHooks.goesOnAfterFailedWrites = true
+                    $0.testHooks.leavesLog = true
                 }.violations
             }
             #expect(violations.contains { $0.contains("was acknowledged after a request had failed") })

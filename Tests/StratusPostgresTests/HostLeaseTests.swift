@@ -167,7 +167,7 @@ import Testing
                     url: url,
                     options: place.options { options in
                         options.use = .alone
-                        options.leaseWaitSeconds = 12
+                        options.leaseWaitSeconds = 25
                         options.testHooks.fenceSeconds = 8
                     })
             }
@@ -229,7 +229,7 @@ import Testing
                     let old = try transaction.value(forKey: [1])
                     isPaused.withLock { $0 = true }
                     if taken.value == nil {
-                        let second = try place.openAlone(waiting: 10)
+                        let second = try place.openAlone(waiting: 14)
                         try second.transact { try $0.set([1], to: [5]) }
                         taken.withLock { $0 = second }
                     }
@@ -312,7 +312,7 @@ import Testing
             let opened = Locked<[PostgresStore]>([])
             try TestThreads.run(3) { _ in
                 do {
-                    let store = try place.openAlone(waiting: 12)
+                    let store = try place.openAlone(waiting: 30)
                     try store.transact { try $0.set([1], to: [1]) }
                     opened.withLock { $0.append(store) }
                 } catch let error as StoreError {

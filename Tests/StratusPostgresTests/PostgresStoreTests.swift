@@ -503,13 +503,13 @@ import Testing
             }
             let isReading = Latch("the snapshot to begin")
             let hasRead = Locked(false)
+            let sql = "SELECT count(*)::text FROM pg_locks WHERE NOT granted AND relation = 'stratus_entries'::regclass"
             try TestThreads.run(2) { thread in
                 if thread == 0 {
                     try store.read { reader in
                         _ = try reader.value(forKey: [1])
                         isReading.open()
-                        let waiting = "SELECT count(*)::text FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
-                        while try place.text(waiting) == "0" { TestThreads.yield() }
+                        while try place.text(sql) == "0" { TestThreads.yield() }
                         #expect(try reader.value(forKey: [2]) == [1])
                         hasRead.withLock { $0 = true }
                     }

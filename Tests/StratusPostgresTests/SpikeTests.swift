@@ -21,10 +21,13 @@ import Testing
             try holder.sync()
             try holder.answers()
             let isSent = Latch("the waiting flush to begin")
+            let process = Locked(Int64(0))
             try TestThreads.run(2) { thread in
                 guard thread == 0 else {
                     let waiter = try schema.open()
                     defer { waiter.close() }
+                    let number = try waiter.number("SELECT pg_backend_pid()::int8")
+                    process.withLock { $0 = number }
                     try waiter.lock(.lock, 5)
                     try waiter.sync()
                     try waiter.send(.beginWrite)
@@ -39,7 +42,7 @@ import Testing
                 try isSent.wait()
                 let watcher = try schema.open(.plain)
                 defer { watcher.close() }
-                let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = \(process.value)"
                 while try watcher.number(waiting) == 0 { TestThreads.yield() }
                 try holder.send(.commit)
                 try holder.sync()

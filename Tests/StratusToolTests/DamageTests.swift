@@ -202,6 +202,7 @@ struct DroppedCommitTests {
         var options = Stratus.Options()
         options.logger = nil
         options.servesTool = true
+        options.upkeepIntervalSeconds = nil
         let host = try await Stratus.open(at: URL(fileURLWithPath: served), options: options)
         let saved = try await ToolRun.shell(
             """

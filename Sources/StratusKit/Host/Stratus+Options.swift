@@ -111,8 +111,8 @@ extension Stratus {
         /// for about a million records.
         public var hierarchyCacheByteCount = 128 << 20
         /// How many bytes of a store in a directory are collected in memory before they become a table. Two such
-        /// buffers may exist at once. Opening reads up to the same amount again, and the same amount may hold the names
-        /// of records in new zones. Between 64 KiB and 1 GiB. Default: 32 MiB.
+        /// buffers may exist at once. Closing writes up to that much, or else opening reads it. The same amount may
+        /// hold the names of records in new zones. Between 64 KiB and 1 GiB. Default: 32 MiB.
         public var writeBufferByteCount = 32 << 20
 
         // MARK: A server

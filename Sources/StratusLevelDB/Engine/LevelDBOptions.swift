@@ -24,8 +24,9 @@ package struct LevelDBOptions: Sendable {
     /// Memory for the keys written to ranges that were empty before (`FreshRanges`), in bytes; 0 turns it off. A key
     /// takes 6 to 11 bytes. Default: 32 MiB, enough for six million keys.
     package var freshByteCount = 32 << 20
-    /// The size of a memory table before it becomes a table file, in bytes. Two may exist at a time, and opening reads
-    /// as much log. Default: 32 MiB, so that a load rarely waits for compaction.
+    /// The size of a memory table before it becomes a table file, in bytes. Two may exist at a time. Opening reads as
+    /// much log after a process that did not close the store. Default: 32 MiB, so that a load rarely waits for
+    /// compaction.
     package var writeBufferByteCount = 32 << 20
     /// The size of a table file, in bytes. Default: 8 MiB, so that ten million records stay under `maximumOpenFiles`.
     package var fileByteCount = 8 << 20

@@ -115,10 +115,10 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     /// The error of later transactions, after a write has failed.
     var failureError: StoreError? { monitor.withLock { failure?.refusal } }
 
-    /// Whether closing should make a table of what is in the log. After a failed write the log is what recovery reads.
-    var hasLoggedCommits: Bool {
+    /// Whether something was committed since the store was opened, and no write has failed: after one, the log is what
+    /// recovery reads.
+    var hasCommitted: Bool {
         monitor.withLock { failure == nil && acknowledgedSequence != directory.logs.lastSequence }
-            && !options.testHooks.leavesLog
     }
 
     /// The last acknowledged write and version.

@@ -50,6 +50,8 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
                 var options = LevelDBOptions()
                 options.syncsCommits = false
                 options.testHooks.runsBodiesTwice = isTwice
+                // Half of the stores are opened again as after a crash.
+                options.testHooks.leavesLog = isTwice
                 // Little memory, so that tables and compactions occur within one history.
                 options.writeBufferByteCount = 64 << 10
                 options.blockCacheByteCount = 64 << 10
