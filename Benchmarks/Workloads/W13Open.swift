@@ -116,6 +116,8 @@ struct OpenMeasurement: Codable {
         ]
         switch contestant {
         case .stratus:
+            // A store that was closed while compactions were behind has a log, which its first opening makes a table.
+            try opens[0]()
             let stratus = try StratusSide(at: task.folder + "/stratus")
             try measureQuestions(task) { try StratusSide.askShares(stratus.engine, $0) }
             stratus.close()

@@ -66,6 +66,40 @@ struct StrictDiskTests {
         }
     }
 
+    @Test("no acknowledged commit is lost by a power cut while a store is closed, or afterwards")
+    func closing() async throws {
+        try await TestThreads.offPool {
+            let directory = try ScratchDirectory()
+            let path = "\(directory.path)/store"
+            let environment = try FaultyEnvironment()
+            let disk = try StrictDisk(of: path, in: directory.path)
+            let isClosing = Locked(false)
+            let images = Locked<[Result<ScratchDirectory, any Error>]>([])
+            environment.observeSyncs { file in
+                disk.didSync(file)
+                guard isClosing.value else { return }
+                images.withLock { $0.append(Result { try disk.cutPower(in: directory.path) }) }
+            }
+            var options = LevelDBOptions()
+            options.testHooks.environment = environment
+            options.testHooks.didSyncDirectory = { disk.didSyncNames() }
+            let store = try LevelDBStore.open(at: path, options: options)
+            disk.didSyncEverything()
+            for number in 0..<20 as Range<UInt8> { try store.transact { try $0.set([number], to: [number]) } }
+            isClosing.withLock { $0 = true }
+            store.close()
+            // The table, and the MANIFEST that names it.
+            #expect(images.value.count >= 2)
+            images.withLock { $0.append(Result { try disk.cutPower(in: directory.path) }) }
+            for image in images.value {
+                let found = try LevelDBStore.open(at: try image.get().path)
+                defer { found.close() }
+                let missing = try found.read { reader in try (0..<20).filter { try reader.value(forKey: [$0]) == nil } }
+                #expect(missing == [])
+            }
+        }
+    }
+
     @Test("a store that does not sync the names of its logs is detected")
     func planted() async throws {
         let lost = try await TestThreads.offPool { try lostCommits(slowTables: true) { $0.leavesLogsUnnoted = true } }

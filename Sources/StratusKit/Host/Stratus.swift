@@ -235,6 +235,9 @@ public final class Stratus: Sendable {
     /// An added operation that cannot run, because it depends on one that was neither added nor started, is cancelled
     /// after everything else: it fails with `operationCancelled`.
     ///
+    /// A store in a directory writes what is in memory, up to two write buffers (``Options/writeBufferByteCount``), so
+    /// that the next opening is fast.
+    ///
     /// This blocks its thread until the last block of every operation has returned, so do not call it from one.
     public func close() {
         OpenStratus.shared.close(self) {
