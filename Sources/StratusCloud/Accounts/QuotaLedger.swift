@@ -18,14 +18,26 @@ package enum QuotaLedger {
     /// The cost of a record for its owner: the bytes of its names and values, at least one for each item of a list, and
     /// of its assets. The participants of a share cost nothing, because others also change them.
     package static func byteCount(of record: Record) -> Int64 {
-        var sum = recordOverheadByteCount
-        sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
-        sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
+        let names = record.name.text.utf8.count + (record.parent?.text.utf8.count ?? 0)
+        return byteCount(names: names + (record.share?.text.utf8.count ?? 0), record.type, record.fields)
+    }
+
+    /// The same. It reads the parts where they are: a copy of the record would retain each of them.
+    static func byteCount(of decoded: DecodedRecord) -> Int64 {
+        let names =
+            decoded.stored.record.name.text.utf8.count + (decoded.stored.record.parent?.text.utf8.count ?? 0)
+            + (decoded.stored.record.share?.text.utf8.count ?? 0)
+        return byteCount(names: names, decoded.stored.record.type, decoded.stored.record.fields)
+    }
+
+    private static func byteCount(names: Int, _ type: RecordType, _ fields: RecordFields) -> Int64 {
+        var sum = recordOverheadByteCount + Int64(names + type.text.utf8.count)
         // Only shares have that field.
-        let fields =
-            record.type == ShareContent.recordType ? record.fields.without(ShareContent.fieldKey) : record.fields
-        for (key, field) in fields {
-            sum = sum.addingCapped(Int64(key.text.utf8.count)).addingCapped(byteCount(of: field.value))
+        let fields = type == ShareContent.recordType ? fields.without(ShareContent.fieldKey) : fields
+        let entries = fields.entries.span
+        for index in entries.indices {
+            sum = sum.addingCapped(Int64(entries[index].key.text.utf8.count))
+                .addingCapped(byteCount(of: entries[index].value.value))
         }
         return sum
     }

@@ -367,7 +367,7 @@ extension GuestFeed {
                 if !isFresh, sequence > progress.base, sequence <= self.end { return }
                 if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             }
-            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
+            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded))
         } else {
             // The seen record may have been deleted, and its name reused by a record of another type.
             let before = try history.deletedType(name, at: progress.base) ?? type

@@ -38,8 +38,11 @@ struct OwnerFeed {
             return
         }
         while progress.position < now {
-            let wanted = zone.reads == nil ? 0 : page.roomCount + 1
-            let limit = max(Self.batchCount, min(Self.largestBatchCount, wanted))
+            // One more than fits: it says that more is coming.
+            let wanted = page.roomCount + 1
+            let limit =
+                zone.reads == nil
+                ? min(Self.batchCount, wanted) : max(Self.batchCount, min(Self.largestBatchCount, wanted))
             let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
             var announcedCount = 0
             for (index, change) in batch.enumerated() {
@@ -77,7 +80,7 @@ struct OwnerFeed {
                 page.look(entryCount)
                 self.walk?.last = name
                 if let record {
-                    page.add(try view.shown(record), byteCount: QuotaLedger.byteCount(of: record.stored.record))
+                    page.add(try view.shown(record), byteCount: QuotaLedger.byteCount(of: record))
                 }
                 return .next
             }
@@ -99,7 +102,7 @@ struct OwnerFeed {
                     .corruption, "A change names a record that does not exist. Verify the store, then rebuild it.",
                     ["record": change.name.text, "zone": zone.id.name.text])
             }
-            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
+            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded))
         case .deleted(let type, _):
             guard change.sequence > progress.beginning else { return }
             // The delivered record may have been deleted before, and its name reused by a record of another type.

@@ -144,7 +144,7 @@ extension CursorWriter {
         case .reference(let reference):
             append(byte: 6)
             append(reference.target.text)
-        case .string, .int64, .double, .date: append(ClientValue(value, zone: ZoneAddress(zoneName: "")))
+        case .string, .int64, .double, .date: append(ClientValue(value, .none))
         case .bytes, .location, .asset, .list: append(byte: 0)
         }
     }

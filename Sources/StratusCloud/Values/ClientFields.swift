@@ -7,22 +7,23 @@ import Crypto
 package import FoundationEssentials
 import StratusLayout
 package import StratusModel
+import StratusRecords
 
 /// Fields by key: a read-only dictionary.
 package struct ClientFields: Sendable {
-    /// Fields as they are stored, and their zone. There are either these or given ones.
+    /// Fields as they are stored, and how they are shown. There are either these or given ones.
     private var stored = RecordFields()
-    private var zone = ZoneAddress.defaultZone
+    private var showing = RecordShowing.none
     private var given: [String: ClientField] = [:]
     /// Whether assets come without their contents.
     private var isWithoutContent = false
 
-    /// The stored fields of a record in a zone.
-    init(of record: __shared Record, zone: ZoneAddress) {
+    /// The stored fields of a record.
+    init(of decoded: DecodedRecord, _ showing: RecordShowing) {
+        stored = decoded.stored.record.fields
         // The server's content of a share is not a field: `ShareView` has what a caller may know of it.
-        let isShare = record.type == ShareContent.recordType
-        stored = isShare ? record.fields.without(ShareContent.fieldKey) : record.fields
-        self.zone = zone
+        if decoded.stored.record.type == ShareContent.recordType { stored = stored.without(ShareContent.fieldKey) }
+        self.showing = showing
     }
 
     package init(_ fields: [String: ClientField]) { given = fields }
@@ -57,30 +58,45 @@ package struct ClientFields: Sendable {
     }
 
     private func shown(_ field: Field) -> ClientField {
-        shown(ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted))
+        shown(ClientField(ClientValue(field.value, showing), isEncrypted: field.isEncrypted))
     }
 
-    private func shown(_ field: ClientField) -> ClientField {
+    private func shown(_ field: consuming ClientField) -> ClientField {
         isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
     }
 }
 
 extension ClientFields: Sequence {
     package struct Iterator: IteratorProtocol {
-        private let fields: ClientFields
-        private var stored: RecordFields.Iterator
-        private var given: Dictionary<String, ClientField>.Iterator
+        private let entries: [RecordFields.Entry]
+        private let showing: RecordShowing
+        private let isWithoutContent: Bool
+        private var position = 0
+        private var given: Dictionary<String, ClientField>.Iterator?
 
         fileprivate init(_ fields: __shared ClientFields) {
-            self.fields = fields
-            stored = fields.stored.makeIterator()
-            given = fields.given.makeIterator()
+            entries = fields.stored.entries
+            showing = fields.showing
+            isWithoutContent = fields.isWithoutContent
+            given = fields.given.isEmpty ? nil : fields.given.makeIterator()
         }
 
         package mutating func next() -> (key: String, value: ClientField)? {
-            if let (key, field) = stored.next() { return (key.text, fields.shown(field)) }
-            guard let (key, field) = given.next() else { return nil }
-            return (key, fields.shown(field))
+            guard position < entries.count else { return nextGiven() }
+            defer { position += 1 }
+            // In place: a copy of the entry would retain its parts once more.
+            let span = entries.span
+            let value = ClientValue(span[position].value.value, showing)
+            let field = ClientField(
+                isWithoutContent ? value.withoutContent : value, isEncrypted: span[position].value.isEncrypted)
+            return (span[position].key.text, field)
+        }
+
+        private mutating func nextGiven() -> (key: String, value: ClientField)? {
+            guard let (key, field) = given?.next() else { return nil }
+            return (
+                key, isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
+            )
         }
     }
 

@@ -9,27 +9,31 @@ import StratusRecords
 /// It converts the stored parts when they are read. Most records of a page are only passed on; so each costs two
 /// references, not a copy of each part.
 package struct ClientRecord: Sendable {
-    private enum Content: Sendable {
-        case stored(DecodedRecord, RecordShowing)
-        indirect case told(ToldRecord)
-    }
-
-    private var content: Content
+    // Not an enum of the two: reading a part would copy its payload.
+    /// A stored record, and how it is shown.
+    private var decoded: DecodedRecord?
+    private let showing: RecordShowing
+    /// All parts of a record that was converted. One or none; an array takes one reference.
+    private var converted: [ToldRecord] = []
 
     /// A stored record as `showing` shows it, without the participants of a share.
-    init(_ decoded: DecodedRecord, _ showing: RecordShowing) { content = .stored(decoded, showing) }
+    init(_ decoded: DecodedRecord, _ showing: RecordShowing) {
+        self.decoded = decoded
+        self.showing = showing
+    }
 
-    init(_ told: ToldRecord) { content = .told(told) }
+    init(_ told: ToldRecord) {
+        showing = .none
+        converted = [told]
+    }
 
     /// All parts, converted.
     private var told: ToldRecord {
-        get {
-            switch content {
-            case .stored(let decoded, let showing): showing.told(decoded)
-            case .told(let told): told
-            }
+        get { decoded.map { showing.told($0) } ?? converted[0] }
+        set {
+            decoded = nil
+            converted = [newValue]
         }
-        set { content = .told(newValue) }
     }
 }
 
@@ -49,59 +53,55 @@ struct ToldRecord: Hashable, Codable, Sendable {
 }
 
 extension ClientRecord {
-    /// A part of the stored record as it is shown, or of the converted one.
-    private func part<Part>(
-        _ shown: (DecodedRecord, RecordShowing) -> Part, _ told: (ToldRecord) -> Part
-    ) -> Part {
-        switch content {
-        case .stored(let decoded, let showing): shown(decoded, showing)
-        case .told(let record): told(record)
-        }
+    package var address: RecordAddress {
+        if let decoded { showing.address(decoded.stored.record.name) } else { told.address }
     }
 
-    package var address: RecordAddress { part({ $1.address($0.stored.record.name) }, \.address) }
-
     package var type: String {
-        get { part({ decoded, _ in decoded.stored.record.type.text }, \.type) }
+        get { if let decoded { decoded.stored.record.type.text } else { told.type } }
         set { told.type = newValue }
     }
 
     /// Computed each time it is read.
-    package var changeTag: String { part({ decoded, _ in decoded.stored.system.changeTag }, \.changeTag) }
+    package var changeTag: String { if let decoded { decoded.stored.system.changeTag } else { told.changeTag } }
 
-    package var creationDate: Date { part({ decoded, _ in decoded.stored.system.created.date }, \.creationDate) }
+    package var creationDate: Date {
+        if let decoded { decoded.stored.system.created.date } else { told.creationDate }
+    }
 
     package var modificationDate: Date {
-        part({ decoded, _ in decoded.stored.system.modified.date }, \.modificationDate)
+        if let decoded { decoded.stored.system.modified.date } else { told.modificationDate }
     }
 
     /// The record name of the creator's user record, `__defaultOwner__` for the caller's own.
-    package var creatorUserName: String { part({ $1.name(of: $0.stored.system.created.user) }, \.creatorUserName) }
+    package var creatorUserName: String {
+        if let decoded { showing.name(of: decoded.stored.system.created.user) } else { told.creatorUserName }
+    }
 
     /// The same for the user who last modified the record.
     package var lastModifiedUserName: String {
-        part({ $1.name(of: $0.stored.system.modified.user) }, \.lastModifiedUserName)
+        if let decoded { showing.name(of: decoded.stored.system.modified.user) } else { told.lastModifiedUserName }
     }
 
     package var parent: ClientReference? {
-        get { part({ $1.parent(of: $0.stored.record) }, \.parent) }
+        get { if let decoded { showing.parent(of: decoded) } else { told.parent } }
         set { told.parent = newValue }
     }
 
     package var share: ClientReference? {
-        get { part({ $0.stored.record.share.map($1.reference) }, \.share) }
+        get { if let decoded { decoded.stored.record.share.map(showing.reference) } else { told.share } }
         set { told.share = newValue }
     }
 
     /// All fields, or those that the request selected.
     package var fields: ClientFields {
-        get { part({ ClientFields(of: $0.stored.record, zone: $1.zone) }, \.fields) }
+        get { if let decoded { ClientFields(of: decoded, showing) } else { told.fields } }
         set { told.fields = newValue }
     }
 
     /// The participants, if the record is a share.
     package var sharing: ClientShare? {
-        get { part({ _, _ in nil }, \.sharing) }
+        get { decoded == nil ? told.sharing : nil }
         set { told.sharing = newValue }
     }
 
@@ -119,7 +119,7 @@ extension ClientRecord: Hashable {
 }
 
 extension ClientRecord: Codable {
-    package init(from decoder: any Decoder) throws { content = .told(try ToldRecord(from: decoder)) }
+    package init(from decoder: any Decoder) throws { self.init(try ToldRecord(from: decoder)) }
     package func encode(to encoder: any Encoder) throws { try told.encode(to: encoder) }
 }
 
@@ -173,6 +173,10 @@ extension ClientRecord {
 
 extension ClientValue {
     package init(_ value: FieldValue, zone: ZoneAddress) {
+        self.init(value, RecordShowing(zone: zone, viewer: nil))
+    }
+
+    init(_ value: __shared FieldValue, _ showing: RecordShowing) {
         switch value {
         case .string(let text): self = .string(text)
         case .int64(let number): self = .int64(number)
@@ -182,10 +186,9 @@ extension ClientValue {
         case .location(let location): self = .location(location)
         case .reference(let reference):
             self = .reference(
-                ClientReference(
-                    target: RecordAddress(recordName: reference.target.text, zone: zone), action: reference.action))
+                ClientReference(target: showing.address(reference.target), action: reference.action))
         case .asset(let asset): self = .asset(.content(asset))
-        case .list(let items): self = .list(items.map { ClientValue($0, zone: zone) })
+        case .list(let items): self = .list(items.map { ClientValue($0, showing) })
         }
     }
 
@@ -217,6 +220,9 @@ package struct RecordOrigin: Hashable, Codable, Sendable {
 /// caller's own user name becomes `__defaultOwner__` (D-02). All records of an answer share one. It does not convert
 /// shares.
 final class RecordShowing: Sendable {
+    /// For records that were converted before.
+    static let none = RecordShowing(zone: .defaultZone, viewer: nil)
+
     let zone: ZoneAddress
     /// The user name of the caller; nil for one who is not signed in.
     let viewer: UserName?
@@ -237,8 +243,10 @@ final class RecordShowing: Sendable {
         if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
     }
 
-    func parent(of record: __shared Record) -> ClientReference? {
-        guard let parent = record.parent, !hidesParentsOfRoots || record.share == nil else { return nil }
+    func parent(of decoded: DecodedRecord) -> ClientReference? {
+        guard let parent = decoded.stored.record.parent,
+            !hidesParentsOfRoots || decoded.stored.record.share == nil
+        else { return nil }
         return reference(parent)
     }
 

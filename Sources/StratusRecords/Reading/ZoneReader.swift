@@ -300,25 +300,11 @@ extension ZoneReader {
             case .firstChunk:
                 (started, chunks, chunkCount) = (name, [[UInt8](copying: value)], try RecordCodec.chunkCount(in: value))
                 return .next
-            default: return try show(name, record(at: key, name, value, fields), 1)
+            default: return try show(name, DecodedRecord(RecordCodec.decode(name, value, fields: fields)), 1)
             }
         }
         if let started, readCount < limit { throw Self.missingChunks(of: started) }
         return readCount
-    }
-
-    /// The record of an entry, from what the store keeps if it is there.
-    private func record(
-        at key: Span<UInt8>, _ name: RecordName, _ value: Span<UInt8>, _ fields: FieldSelection
-    ) throws -> DecodedRecord? {
-        keyBuffer.removeAll(keepingCapacity: true)
-        keyBuffer.append(copying: key)
-        if let kept = store.keptObject(forKey: keyBuffer) as? DecodedRecord {
-            return kept.record(fields) { _ in true }
-        }
-        let record = try DecodedRecord(RecordCodec.decode(name, value, fields: fields))
-        keep(record, fields, decodedFrom: value.count)
-        return record
     }
 
     private static func missingChunks(of name: RecordName) -> StoreError {

@@ -19,7 +19,7 @@ package final class StratusSide: Sendable {
     package let uncached: RecordEngine
 
     package init(
-        at path: String, options: LevelDBOptions = LevelDBOptions(),
+        at path: String, options: LevelDBOptions = LevelDBOptions(formatVersion: StoreFormat.number),
         engineOptions: RecordEngineOptions = RecordEngineOptions()
     ) throws {
         store = try LevelDBStore.open(at: path, options: options)
@@ -28,7 +28,9 @@ package final class StratusSide: Sendable {
     }
 
     /// Opens a store as a host does, with one engine, and closes it.
-    package static func openAndClose(at path: String, options: LevelDBOptions = LevelDBOptions()) throws {
+    package static func openAndClose(
+        at path: String, options: LevelDBOptions = LevelDBOptions(formatVersion: StoreFormat.number)
+    ) throws {
         let store = try LevelDBStore.open(at: path, options: options)
         defer { store.close() }
         _ = try RecordEngine(store: store, incarnation: identity(1))
