@@ -135,7 +135,7 @@ house: bootstrap ## Counts files, lines and targets, and the functions that one 
 	scripts/house
 
 # What the benchmarks' peers need.
-PEERS := libsqlite3-dev libpq-dev
+PEERS := libsqlite3-dev libpq-dev liblmdb-dev librocksdb-dev
 
 .PHONY: bench
 bench: bootstrap ## Measures against SQLite, raw LevelDB and SQL tables and prints the table

@@ -208,17 +208,22 @@ let package = Package(
 
 if Context.environment["STRATUS_BENCHMARKS"] == "1" {
     package.dependencies.append(.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
-    package.targets.append(.systemLibrary(name: "CPostgreSQL", path: "Benchmarks/CPostgreSQL"))
+    for library in ["CPostgreSQL", "CLMDB", "CRocksDB"] {
+        package.targets.append(.systemLibrary(name: library, path: "Benchmarks/\(library)"))
+    }
+    package.targets.append(
+        .target(name: "CSQLite", path: "Benchmarks/CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]))
     package.targets.append(
         .executableTarget(
             name: "stratus-benchmarks",
             dependencies: [
                 "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB",
-                "StratusPostgres", "StratusStore", "StratusModel", "CLevelDB", "CPostgreSQL",
+                "StratusPostgres", "StratusStore", "StratusModel", "CLevelDB", "CLogSync", "CPostgreSQL",
+                "CSQLite", "CLMDB", "CRocksDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Benchmarks", exclude: ["Results", "CPostgreSQL"]))
+            path: "Benchmarks", exclude: ["Results", "CPostgreSQL", "CSQLite", "CLMDB", "CRocksDB"]))
 }
 
 let settings: [SwiftSetting] = [

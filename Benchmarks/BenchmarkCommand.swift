@@ -12,7 +12,9 @@ struct BenchmarkCommand: ParsableCommand {
         commandName: "stratus-benchmarks",
         abstract: "Measures Stratus beside SQLite, raw LevelDB and SQL tables.",
         discussion: "Exits with 1 when a bar is missed.",
-        subcommands: [RunCommand.self, ProfileCommand.self, TuneCommand.self, OpenStoresCommand.self],
+        subcommands: [
+            RunCommand.self, ProfileCommand.self, TuneCommand.self, OpenStoresCommand.self, HostCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -45,6 +47,9 @@ struct RunCommand: ParsableCommand {
     @Option(help: "The size of SQLite's pages in bytes.")
     var pageSize = 4_096
 
+    @Flag(help: "LMDB and RocksDB take part, without bars. Their loads take long.")
+    var references = false
+
     @Option(help: "An empty folder for the stores, on the disk to be measured; it is emptied afterwards.")
     var scratch: String?
 
@@ -61,10 +66,11 @@ struct RunCommand: ParsableCommand {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let writeBuffer { options.writeBufferByteCount = writeBuffer << 20 }
         if let restartInterval { options.blockRestartInterval = restartInterval }
-        let run = try BenchmarkRun(scale: scale, folder: folder, options: options, pageByteCount: pageSize)
+        let run = try BenchmarkRun(
+            scale: scale, folder: folder, options: options, pageByteCount: pageSize, hasReferences: references)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
-        var wanted = Workloads.all.filter { chosen?.contains($0.name) ?? true }
+        var wanted = Workloads.all.filter { chosen?.contains($0.name.uppercased()) ?? true }
         if chosen == nil, !PostgresBench.isServerThere {
             Progress.say("There is no PostgreSQL: P1 to P7 are left out.")
             wanted.removeAll { $0 is any PostgresWorkload.Type }
@@ -72,6 +78,7 @@ struct RunCommand: ParsableCommand {
         let needsMainZone = wanted.contains { $0.needsMainZone }
         let workloads = Workloads.all.filter { workload in
             wanted.contains { $0 == workload } || needsMainZone && workload == LoadWorkload.self
+                || workload == QueryPageWorkload.self && wanted.contains { $0 is any QueryWorkload.Type }
         }
         var report = Report(run, recordCount: 0, minutes: 0, notRun: [])
         for (index, workload) in workloads.enumerated() {

@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W3, W6, W7, W10, W11, W12 or W13.")
+    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W10, W11, W12 or W13.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -36,7 +36,7 @@ struct ProfileCommand: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if workload.uppercased() == OperationWorkload.name { return try profileOperations(folder) }
         let data = MainZoneData(count: records)
-        var options = LevelDBOptions()
+        var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let restartInterval { options.blockRestartInterval = restartInterval }
         if let fileSize { options.fileByteCount = fileSize << 20 }
         let stratus = try StratusSide(at: folder, options: options)
@@ -46,9 +46,12 @@ struct ProfileCommand: ParsableCommand {
         say("load", loading, processor.seconds, perItem: records)
         switch workload.uppercased() {
         case "W2": try profileFetches(stratus, data)
+        case "W2A": try profileFirstFetches(stratus, data)
         case "W3": try profileShareLookups(stratus, data)
         case "W6": try profileSubtrees(stratus, data)
         case "W7": try profileFeed(stratus, data)
+        case "W7A": try profileFirstSync(stratus)
+        case "W7B": try profileNewChanges(stratus, data)
         case "W10": try profileQueries(stratus, data)
         case "W12": try profilePermissions(stratus, data)
         case "W13": try profileOpenings(stratus, folder, options)
@@ -114,6 +117,50 @@ struct ProfileCommand: ParsableCommand {
             }
         }
         say("W7", seconds, processor.seconds, perItem: count)
+    }
+
+    /// Every record of the zone by its name, once.
+    private func profileFirstFetches(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let batches = NewNames(data.zone, seed: 1_000).batches(records / 500, of: 500)
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for batch in batches { try StratusSide.fetch(stratus.engine, batch) }
+        }
+        say("W2a", seconds, processor.seconds, perItem: batches.count * 500)
+    }
+
+    /// Pages of a hundred changes at new positions, after a tenth of the records has changed in random order.
+    private func profileNewChanges(_ stratus: StratusSide, _ data: MainZoneData) throws {
+        let server = try ServerSide(stratus)
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        var tokens: [[UInt8]] = []
+        var token = try server.readFeed(of: zone, keys: []).token
+        for batch in NewNames(data.zone, seed: 70).indices(records / 10 / RecordBatches.recordCount, of: 400) {
+            if let token { tokens.append(token) }
+            try stratus.save(batch.map { data.zone.record($0) }, in: StratusSide.mainZone)
+            token = try server.readFeed(of: zone, after: token, keys: []).token
+        }
+        var numbers = SeededNumbers(seed: 7)
+        tokens.shuffle(using: &numbers)
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for token in tokens {
+                let request = FetchZoneChangesRequest(zone: zone, token: token, limit: 100)
+                let changed = try server.service.fetchZoneChanges(request, as: server.owner, in: .private).changed
+                for record in changed { try ServerSide.takeOut(record) }
+            }
+        }
+        say("W7b", seconds, processor.seconds, perItem: tokens.count * 100)
+    }
+
+    private func profileFirstSync(_ stratus: StratusSide) throws {
+        let server = try ServerSide(stratus)
+        let processor = ProcessorTime()
+        var count = 0
+        let seconds = try Stopwatch.seconds {
+            count = try server.readFeed(of: ZoneAddress(zoneName: StratusSide.mainZone.name.text)).toldCount
+        }
+        say("W7a", seconds, processor.seconds, perItem: count)
     }
 
     private func profileQueries(_ stratus: StratusSide, _ data: MainZoneData) throws {

@@ -23,7 +23,7 @@ final class GrowthStores {
         zone = StratusSide.zone("growing")
         folder = run.folder + "/growth-\(name)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        options = LevelDBOptions()
+        options = LevelDBOptions(formatVersion: StoreFormat.number)
         stratus = try StratusSide(at: folder + "/stratus", options: options)
         sqlite = try SQLitePeer(path: folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
         try stratus.createZone(zone)

@@ -10,6 +10,8 @@ final class Latencies: Sendable {
 
     func add(_ seconds: [Double]) { gathered.withLock { $0 += seconds } }
 
+    var all: [Double] { gathered.withLock { $0 } }
+
     var count: Int { gathered.withLock { $0.count } }
 
     /// The time in seconds that this part of the calls stays below.

@@ -22,4 +22,15 @@ enum ProcessFiles {
         let names = (try? files.contentsOfDirectory(atPath: path)) ?? []
         return names.reduce(0) { $0 + byteCount(at: path + "/" + $1) }
     }
+
+    /// Removes a file, or all files of a directory, from the system's memory. Pages that a process has mapped stay.
+    static func dropFromMemory(at path: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        for name in names { dropFromMemory(at: path + "/" + name) }
+        let file = unsafe open(path, O_RDONLY)
+        guard names.isEmpty, file >= 0 else { return }
+        defer { close(file) }
+        fsync(file)
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
+    }
 }

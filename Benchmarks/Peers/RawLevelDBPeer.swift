@@ -5,6 +5,7 @@
 // Unsafe: the database pointer lives from `init` to `close`; what LevelDB returns is freed by the function that got it.
 
 import CLevelDB
+import CLogSync
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -17,9 +18,13 @@ import StratusRecords
     private let readOptions: OpaquePointer
     private let writeOptions: OpaquePointer
     private let batch: OpaquePointer
+    private let logSync: OpaquePointer?
     private var database: OpaquePointer?
 
-    init(path: String, like settings: LevelDBOptions = LevelDBOptions()) throws {
+    /// With `syncsBeside` the log of a large batch is synced while LevelDB inserts the batch, as Stratus has it.
+    init(path: String, like settings: LevelDBOptions = LevelDBOptions(), syncsBeside: Bool = false) throws {
+        unsafe logSync =
+            syncsBeside ? stratus_log_environment_create(nil, settings.backgroundSyncByteCount) : nil
         unsafe options = leveldb_options_create()
         unsafe cache = leveldb_cache_create_lru(settings.blockCacheByteCount)
         unsafe filter = leveldb_filterpolicy_create_bloom(Int32(settings.bloomFilterBitsPerKey))
@@ -37,6 +42,9 @@ import StratusRecords
         unsafe leveldb_options_set_block_size(options, settings.blockByteCount)
         let compression = settings.compression == .snappy ? leveldb_snappy_compression : leveldb_no_compression
         unsafe leveldb_options_set_compression(options, Int32(compression))
+        if let logSync = unsafe logSync {
+            unsafe leveldb_options_set_env(options, stratus_log_environment_pointer(logSync))
+        }
         unsafe leveldb_readoptions_set_verify_checksums(readOptions, 1)
         unsafe leveldb_writeoptions_set_sync(writeOptions, settings.syncsCommits ? 1 : 0)
         unsafe database = try Self.checked { unsafe leveldb_open(options, path, $0) }
@@ -50,6 +58,7 @@ import StratusRecords
         unsafe leveldb_options_destroy(options)
         unsafe leveldb_filterpolicy_destroy(filter)
         unsafe leveldb_cache_destroy(cache)
+        if let logSync = unsafe logSync { unsafe stratus_log_environment_destroy(logSync) }
     }
 
     func close() {
@@ -72,7 +81,10 @@ import StratusRecords
                 }
             }
         }
-        try unsafe Self.checked { unsafe leveldb_write(database, writeOptions, batch, $0) }
+        try unsafe Self.checked { error in
+            unsafe leveldb_write(database, writeOptions, batch, error)
+            if let logSync = unsafe logSync { unsafe stratus_log_environment_finish_sync(logSync, error) }
+        }
     }
 
     /// One durable commit, by any thread.

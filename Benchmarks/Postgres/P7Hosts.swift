@@ -1,5 +1,5 @@
-// P7: several hosts of one store, each with connections of its own, beside one host with as many callers: saves into
-// one zone, how long the slowest wait, saves by unrelated owners, and how soon another host is woken.
+// P7: several hosts of one store, each a process of its own, beside one host with as many callers: saves into one zone,
+// how long the slowest wait, saves by unrelated owners, and how soon another host is woken.
 
 import Foundation
 import StratusCloud
@@ -14,85 +14,91 @@ enum HostsWorkload: PostgresWorkload {
     static let title = "several hosts of one store"
     private static let hostCount = 4
     private static let callerCount = 64
+    /// Numbers of records that each process has for itself.
+    private static let numberCount = 1_000_000
 
     static func run(_ run: BenchmarkRun, _ bench: PostgresBench) throws {
         try bench.settle()
-        let hosts = try (0..<hostCount).map { _ in try bench.host() }
-        defer { for host in hosts { host.store.close() } }
-        try addOneZone(run, bench, hosts)
+        let hosts = try (1...hostCount).map { try bench.hostProcess(first: $0 * numberCount) }
+        defer { for host in hosts { host.stop() } }
+        try addOneZone(run, hosts)
         try addOwners(run, bench, hosts)
-        try addWakeUps(run, bench, hosts)
+        try addWakeUps(run, bench, (0..<2).map { _ in try bench.host() })
     }
 
-    /// How many saves a second the callers do who are spread over some hosts.
-    private static func rate(
-        _ hosts: [ServedStore], _ bench: PostgresBench, _ savesEach: Int, _ latencies: Latencies? = nil,
-        _ place: @escaping @Sendable (_ caller: Int) -> (zone: ZoneAddress, caller: Caller?)
-    ) throws -> Double {
-        try Callers.rate(callerCount, timesEach: savesEach) { number in
-            let item = bench.numbers.next()
-            let (zone, caller) = place(number / savesEach)
-            let host = hosts[number / savesEach % hosts.count]
-            let seconds = try Stopwatch.seconds {
-                try host.server.save([ServerSide.save(item.record.name, item.content, in: zone)], as: caller)
+    /// What callers saved who are spread over some hosts, and in how many seconds.
+    private static func save(
+        at hosts: [HostProcess], _ savesEach: Int, by owners: [String] = []
+    ) throws -> (answers: [HostAnswer], seconds: Double) {
+        let share = callerCount / hosts.count
+        var answers: [HostAnswer] = []
+        let seconds = try Stopwatch.seconds {
+            for (index, host) in hosts.enumerated() {
+                let own = owners.isEmpty ? [] : Array(owners[(index * share)..<((index + 1) * share)])
+                try host.start(HostTask(callerCount: share, savesEach: savesEach, owners: own))
             }
-            latencies?.add([seconds])
+            answers = try hosts.map { try $0.answer() }
         }
+        return (answers, seconds)
     }
 
-    private static func conflicts(_ hosts: [ServedStore]) -> Int {
-        hosts.reduce(0) { $0 + $1.store.statistics.conflicts }
-    }
-
-    private static func addOneZone(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [ServedStore]) throws {
+    private static func addOneZone(_ run: BenchmarkRun, _ hosts: [HostProcess]) throws {
         let savesEach = run.scale.isQuick ? 10 : 25
         let latencies = Latencies()
-        let before = conflicts(hosts)
-        let rounds = 5
+        var conflicts = 0
         let medians = try Stopwatch.medians(
-            rounds: rounds,
+            rounds: 5,
             [
-                { try rate(hosts, bench, savesEach, latencies) { _ in (PostgresBench.zone, nil) } },
-                { try rate([hosts[0]], bench, savesEach) { _ in (PostgresBench.zone, nil) } },
+                {
+                    let (answers, seconds) = try save(at: hosts, savesEach)
+                    for answer in answers {
+                        latencies.add(answer.saves)
+                        conflicts += answer.conflicts
+                    }
+                    return Double(callerCount * savesEach) / seconds
+                },
+                { Double(callerCount * savesEach) / (try save(at: [hosts[0]], savesEach).seconds) },
             ])
-        let subject = "4 hosts with 16 callers each in one zone"
+        let subject = "4 processes with 16 callers each in one zone"
         run.add(
             Figure(
-                name, subject, medians[0], "saves/s", against: "one host with 64", medians[1],
+                name, subject, medians[0], "saves/s", against: "one process with 64", medians[1],
                 ratio: .ourShareOfTheirs, .atLeast(0.5)))
         run.add(
             Figure(
                 name, "\(subject): a save, p99", count: latencies.quantile(0.99) * 1_000, "ms",
                 .atMost(200)))
-        let saves = Double(callerCount * savesEach * rounds)
-        run.add(Figure(name, subject, count: Double(conflicts(hosts) - before) / saves, "conflicts a save", .none))
+        run.add(
+            Figure(
+                name, subject, count: Double(conflicts) / Double(latencies.count), "conflicts a save", .none))
     }
 
-    private static let ownZone = ZoneAddress(zoneName: "own")
-
-    private static func addOwners(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [ServedStore]) throws {
-        let owners = try (0..<512).map { try hosts[0].server.guest("host-owner-\($0)").caller }
+    private static func addOwners(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [HostProcess]) throws {
+        let names = (0..<512).map { "host-owner-\($0)" }
+        let server = bench.postgres.server
+        let owners = try names.map { try server.guest($0).caller }
         _ = try Callers.rate(32, timesEach: owners.count / 32) { number in
-            let server = hosts[number % hosts.count].server
-            try server.createZone(ownZone, of: owners[number])
+            try server.createZone(HostCommand.ownZone, of: owners[number])
             let saves = (0..<40).map { _ in
                 let item = bench.numbers.next()
-                return ServerSide.save(item.record.name, item.content, in: ownZone)
+                return ServerSide.save(item.record.name, item.content, in: HostCommand.ownZone)
             }
             try server.save(saves, as: owners[number])
         }
-        let chosen = stride(from: 0, to: owners.count, by: owners.count / callerCount).map { owners[$0] }
-        let before = conflicts(hosts)
+        let chosen = stride(from: 0, to: names.count, by: names.count / callerCount).map { names[$0] }
         let savesEach = run.scale.isQuick ? 10 : 25
-        _ = try rate(hosts, bench, savesEach) { (ownZone, chosen[$0]) }
+        // The first time each host reads who they are.
+        _ = try save(at: hosts, 1, by: chosen)
+        let conflicts = try save(at: hosts, savesEach, by: chosen).answers.reduce(0) { $0 + $1.conflicts }
         run.add(
             Figure(
-                name, "64 unrelated owners of 512 at 4 hosts, \(callerCount * savesEach) saves",
-                count: Double(conflicts(hosts) - before), "conflicts", .atMost(0)))
+                name, "64 unrelated owners of 512 at 4 processes, \(callerCount * savesEach) saves",
+                count: Double(conflicts), "conflicts", .atMost(0)))
     }
 
     /// From the return of a commit at one host to the call of a watcher at another.
     private static func addWakeUps(_ run: BenchmarkRun, _ bench: PostgresBench, _ hosts: [ServedStore]) throws {
+        defer { for host in hosts { host.store.close() } }
         let woken = DispatchSemaphore(value: 0)
         let watch = hosts[1].store.watchOthers(PostgresBench.announced) { woken.signal() }
         defer { watch.end() }

@@ -130,6 +130,9 @@ final class PostgresBench: Sendable {
     /// Another host of the store.
     func host() throws -> ServedStore { try ServedStore(url: storeURL) }
 
+    /// The same in a process of its own.
+    func hostProcess(first: Int) throws -> HostProcess { try HostProcess(url: storeURL, first: first) }
+
     /// A range that holds nothing of a store.
     static let announced = KeyRange(from: [0xFE], upTo: [0xFF])
 

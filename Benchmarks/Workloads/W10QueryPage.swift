@@ -1,10 +1,12 @@
 // W10: a hundred results of a query in the largest zone: those of a narrow range of an indexed field, and the first
 // page of everything sorted by it. The indexes are built here, in the background's way, so that no workload before
-// writes them; on SQLite's side too.
+// writes them; on SQLite's side too. W10a: the same page at a position that nobody has asked for. W10b: the same page
+// again and again, beside SQLite without a library.
 
 import Foundation
 import GRDB
 import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -25,12 +27,12 @@ enum QueryPageWorkload: Workload {
         }
         run.add(Figure(name, "building the indexes", count: seconds, "s", .none))
         try run.sqlite.makeSizeIndex()
+        try run.sqliteInC.makeSizeIndex()
         try run.waitForRest()
         let requests = SizeQueries.requests(run.main.zone, in: StratusSide.mainZone)
         let range = SizeQueries.sizeRange(run.main.zone)
         try compare(
-            run, server, requests[0],
-            "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 AND size BETWEEN ?3 AND ?4 LIMIT ?5",
+            run, server, requests[0], SQLitePeer.ofSizes,
             [SQLitePeer.mainZone, type, range.lowerBound, range.upperBound, resultCount])
         try compare(
             run, server, requests[1],
@@ -105,7 +107,110 @@ enum QueryPageWorkload: Workload {
     }
 }
 
+/// A workload that needs the indexes of W10.
+protocol QueryWorkload: Workload {}
+
+extension QueryWorkload {
+    /// Asks for a page of the main zone's files.
+    static func ask(_ server: ServerSide, _ query: QueryRequest) throws {
+        let page = try server.service.query(query, as: server.owner, in: .private).records
+        guard page.count == SizeQueries.resultCount else { throw PeerError("A query has \(page.count) results.") }
+        for match in page { try ServerSide.takeOut(match.get()) }
+    }
+
+    static func expect(_ count: Int) throws {
+        guard count == SizeQueries.resultCount else { throw PeerError("A query of a peer has \(count) results.") }
+    }
+}
+
+enum NewQueryPageWorkload: QueryWorkload {
+    static let name = "W10a"
+    static let title = "a page of a query at a new position"
+    private static let roundCount = 9
+    private static let pagesPerRound = 20
+
+    static func run(_ run: BenchmarkRun) throws {
+        try run.waitForRest()
+        let server = try run.server()
+        let data = run.main.zone
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let files = SizeQueries.filesBySize(data)
+        let pageCount = files.count / SizeQueries.resultCount
+        var numbers = SeededNumbers(seed: 10)
+        let starts = (0..<pageCount).map { $0 * SizeQueries.resultCount }.shuffled(using: &numbers)
+        let pages = starts.prefix((roundCount + 1) * pagesPerRound).map { files[$0..<$0 + SizeQueries.resultCount] }
+        let ranges = pages.map { $0[$0.startIndex].size...$0[$0.endIndex - 1].size }
+        let requests = ranges.map { SizeQueries.request($0, in: StratusSide.mainZone) }
+        let rawKeys = pages.map { $0.map { keys.record(data.names[$0.index]) } }
+        func pagesOf(_ round: Int) -> Range<Int> { round * pagesPerRound..<(round + 1) * pagesPerRound }
+        let times = try Stopwatch.firstTimes(
+            rounds: roundCount, each: pagesPerRound,
+            [
+                { for page in pagesOf($0) { try ask(server, requests[page]) } },
+                {
+                    for page in pagesOf($0) {
+                        for key in rawKeys[page] { _ = try run.raw.byteCount(of: key) }
+                    }
+                },
+                {
+                    for page in pagesOf($0) {
+                        try expect(
+                            run.sqliteInC.read {
+                                try run.sqliteInC.sizes(
+                                    SizeQueries.type, ranges[page], limit: SizeQueries.resultCount)
+                            })
+                    }
+                },
+                {
+                    for page in pagesOf($0) {
+                        try expect(run.sqlite.read { try $0.records(ofSizes: ranges[page]).count })
+                    }
+                },
+            ]
+        ).map { $0 * 1e6 }
+        let subject = "100 of a range"
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "raw gets", times[1], ratio: .ourShareOfTheirs, .atMost(1.4)))
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "SQLite in C", times[2], ratio: .theirsOverOurs, .atLeast(0.6)))
+        run.add(Figure(name, subject, times[0], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs, .none))
+    }
+}
+
+enum RepeatedQueryPageWorkload: QueryWorkload {
+    static let name = "W10b"
+    static let title = "the same page of a query again"
+
+    static func run(_ run: BenchmarkRun) throws {
+        let server = try run.server()
+        let range = SizeQueries.sizeRange(run.main.zone)
+        let peers: [() throws -> Int] = [
+            { try run.sqliteInC.sizes(SizeQueries.type, range, limit: SizeQueries.resultCount) },
+            { try run.sqliteInC.largest(SizeQueries.type, limit: SizeQueries.resultCount) },
+        ]
+        for ((subject, query), peer) in zip(SizeQueries.requests(run.main.zone, in: StratusSide.mainZone), peers) {
+            let times = try Stopwatch.medians(
+                rounds: 9,
+                [
+                    { try Stopwatch.secondsEach(1) { try ask(server, query) } },
+                    { try Stopwatch.secondsEach(1) { try expect(run.sqliteInC.read(peer)) } },
+                ]
+            ).map { $0 * 1e6 }
+            run.add(
+                Figure(
+                    name, subject, times[0], "µs", against: "SQLite in C", times[1], ratio: .theirsOverOurs,
+                    .atLeast(1.15)))
+        }
+    }
+}
+
 extension SQLitePeer {
+    /// Records of a type whose size is in a range.
+    fileprivate static let ofSizes =
+        "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND type = ?2 AND size BETWEEN ?3 AND ?4 LIMIT ?5"
+
     /// The index that a careful user makes for these queries, and the statistics that the planner goes by.
     func makeSizeIndex() throws {
         try pool.write { database in
@@ -117,6 +222,12 @@ extension SQLitePeer {
 }
 
 extension SQLitePeer.Snapshot {
+    func records(ofSizes range: ClosedRange<Int64>) throws -> [SQLiteRecord] {
+        try records(
+            SQLitePeer.ofSizes,
+            [SQLitePeer.mainZone, SizeQueries.type, range.lowerBound, range.upperBound, SizeQueries.resultCount])
+    }
+
     /// The records that a statement selects.
     func records(_ sql: String, _ arguments: StatementArguments) throws -> [SQLiteRecord] {
         let statement = try database.cachedStatement(sql: sql)

@@ -1,5 +1,6 @@
 // W13: open a large store, beside a raw LevelDB with the same entries and SQLite, and answer W3 at random. Each is
-// asked in a process of its own, so that the memory it takes is the store's and not the benchmark's.
+// asked in a process of its own, so that the memory it takes is the store's and not the benchmark's. W13a: the same
+// with nothing of the files in memory, as after a restart of the machine.
 
 import ArgumentParser
 import Foundation
@@ -17,15 +18,28 @@ enum OpenWorkload: Workload {
         try run.sqlite.settle()
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let prefix = Array(keys.parent(of: RecordName("")).dropLast())
+        let task = OpenTask(folder: run.folder, recordCount: run.scale.recordCount, parentPrefix: prefix)
+        let answers = try closing(run) {
+            try [OpenMeasurement.Contestant.stratus, .leveldb, .sqlite].map {
+                try OpenMeasurement.inOwnProcess($0, task)
+            }
+        }
+        report(run, answers)
+    }
+
+    /// Runs `body` while the stores of the run are closed, and opens them again.
+    fileprivate static func closing<Result>(_ run: BenchmarkRun, _ body: () throws -> Result) throws -> Result {
         run.stratus.close()
         run.raw.close()
-        let answers = try OpenMeasurement.Contestant.allCases.map {
-            try OpenMeasurement.inOwnProcess(
-                $0, OpenTask(folder: run.folder, recordCount: run.scale.recordCount, parentPrefix: prefix))
-        }
+        try run.sqlite.close()
+        run.sqliteInC.close()
+        let result = try body()
         run.stratus = try StratusSide(at: run.folder + "/stratus")
         run.raw = try RawLevelDBPeer(path: run.folder + "/leveldb")
-        report(run, answers)
+        run.sqlite = try SQLitePeer(
+            path: run.folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
+        run.sqliteInC = try SQLiteInCPeer(path: run.folder + "/sqlite-c.db")
+        return result
     }
 
     private static func report(_ run: BenchmarkRun, _ answers: [OpenMeasurement]) {
@@ -51,8 +65,8 @@ enum OpenWorkload: Workload {
         for (peer, index) in peers {
             run.add(
                 Figure(
-                    name, "W3 at random, not warmed", own.questionMicroseconds, "µs", against: peer,
-                    answers[index].questionMicroseconds, ratio: .theirsOverOurs, .none))
+                    name, "W3 at random, not warmed", own.questionMicroseconds ?? .nan, "µs", against: peer,
+                    answers[index].questionMicroseconds ?? .nan, ratio: .theirsOverOurs, .none))
         }
         run.add(
             Plot(
@@ -67,27 +81,112 @@ enum OpenWorkload: Workload {
     }
 }
 
+enum ColdWorkload: Workload {
+    static let name = "W13a"
+    static let title = "open a large store and ask it, with nothing of it in memory"
+
+    static func run(_ run: BenchmarkRun) throws {
+        try run.sqlite.settle()
+        try run.sqliteInC.settle()
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        var task = OpenTask(
+            folder: run.folder, recordCount: run.scale.recordCount,
+            parentPrefix: Array(keys.parent(of: RecordName("")).dropLast()))
+        task.recordPrefix = Array(keys.record(RecordName("")).dropLast())
+        task.questions = run.main.zone.forest.sample(atDepth: 10, limit: ColdMeasurement.roundCount, seed: 13)
+        let answers = try OpenWorkload.closing(run) {
+            try OpenMeasurement.Contestant.allCases.map { try OpenMeasurement.inOwnProcess($0, task).cold }
+        }
+        let names = ["Stratus", "raw LevelDB", "GRDB", "SQLite in C"]
+        let figures: [(subject: String, unit: String, value: (ColdMeasurement) -> Double)] = [
+            ("open", "ms", \.openMilliseconds), ("the first question about a share", "ms", \.questionMilliseconds),
+            ("100 records at random, each", "µs", \.fetchMicroseconds),
+        ]
+        for (subject, unit, value) in figures {
+            for (name, answer) in zip(names, answers).dropFirst() {
+                run.add(
+                    Figure(
+                        Self.name, subject, answers[0].map(value) ?? .nan, unit, against: name,
+                        answer.map(value) ?? .nan, ratio: .theirsOverOurs, .none))
+            }
+        }
+    }
+}
+
+/// What a store takes with nothing of its files in memory.
+struct ColdMeasurement: Codable {
+    static let roundCount = 5
+    private static let fetchCount = 100
+
+    var openMilliseconds: Double
+    var questionMilliseconds: Double
+    var fetchMicroseconds: Double
+
+    /// A store that was opened.
+    struct Opened {
+        var ask: (RecordName) throws -> Void
+        var fetch: ([RecordName]) throws -> Void
+        var close: () throws -> Void
+    }
+
+    init(_ path: String, _ task: OpenTask, _ questions: [Int], _ open: () throws -> Opened) throws {
+        var times: [[Double]] = [[], [], []]
+        var numbers = SeededNumbers(seed: 130)
+        for question in questions {
+            let names = (0..<Self.fetchCount).map { _ in
+                RecordName(seed: MainZoneData.seed, index: numbers.below(task.recordCount))
+            }
+            ProcessFiles.dropFromMemory(at: path)
+            var opened: Opened?
+            times[0].append(try Stopwatch.seconds { opened = try open() } * 1e3)
+            guard let opened else { continue }
+            let asked = RecordName(seed: MainZoneData.seed, index: question)
+            times[1].append(try Stopwatch.seconds { try opened.ask(asked) } * 1e3)
+            times[2].append(try Stopwatch.seconds { try opened.fetch(names) } / Double(Self.fetchCount) * 1e6)
+            try opened.close()
+        }
+        (openMilliseconds, questionMilliseconds) = (Stopwatch.median(times[0]), Stopwatch.median(times[1]))
+        fetchMicroseconds = Stopwatch.median(times[2])
+    }
+}
+
 /// The task of a process that opens stores.
 struct OpenTask: Codable {
     var folder: String
     var recordCount: Int
     /// What every key in the parents keyspace of the main zone begins with.
     var parentPrefix: [UInt8]
+    /// The same for its records.
+    var recordPrefix: [UInt8] = []
+    /// Records whose shares are asked for with nothing in memory. None: the stores are measured warm.
+    var questions: [Int] = []
 }
 
 /// What the process that opens the stores has found.
 struct OpenMeasurement: Codable {
     /// Who is opened and asked.
     enum Contestant: String, CaseIterable, ExpressibleByArgument {
-        case stratus, leveldb, sqlite
+        case stratus, leveldb, sqlite, sqliteInC
+
+        /// Its directory or file in the folder of the run.
+        var name: String {
+            switch self {
+            case .stratus: "/stratus"
+            case .leveldb: "/leveldb"
+            case .sqlite: "/sqlite.db"
+            case .sqliteInC: "/sqlite-c.db"
+            }
+        }
     }
+
+    var cold: ColdMeasurement?
 
     /// Milliseconds of every opening, of each contestant in turn; only the first process opens all.
     var openings: [[Double]] = []
     /// Nil where the system does not say: no number, which meets no bar.
     var anonymousMebibytes: Double?
     var questionCount = 0
-    var questionMicroseconds = Double.nan
+    var questionMicroseconds: Double?
 
     var openMilliseconds: [Double] { openings.map(Stopwatch.median) }
 
@@ -109,6 +208,12 @@ struct OpenMeasurement: Codable {
 
     /// The work of that process.
     init(_ contestant: Contestant, _ task: OpenTask) throws {
+        guard task.questions.isEmpty else {
+            cold = try ColdMeasurement(task.folder + contestant.name, task, task.questions) {
+                try Self.open(contestant, task)
+            }
+            return
+        }
         let opens: [() throws -> Void] = [
             { try StratusSide.openAndClose(at: task.folder + "/stratus") },
             { try RawLevelDBPeer(path: task.folder + "/leveldb").close() },
@@ -134,11 +239,39 @@ struct OpenMeasurement: Codable {
             let sqlite = try Self.openSQLite(task)
             try measureQuestions(task) { names in _ = try sqlite.read { try $0.share(of: names) } }
             try sqlite.close()
+        case .sqliteInC: break
         }
         guard contestant == .stratus else { return }
         openings = opens.map { _ in [] }
         for _ in 0..<7 {
             for (index, open) in opens.enumerated() { openings[index].append(try Stopwatch.seconds(open) * 1e3) }
+        }
+    }
+
+    private static func open(_ contestant: Contestant, _ task: OpenTask) throws -> ColdMeasurement.Opened {
+        let path = task.folder + contestant.name
+        switch contestant {
+        case .stratus:
+            let stratus = try StratusSide(at: path)
+            return .init(
+                ask: { try StratusSide.askShares(stratus.engine, [$0]) },
+                fetch: { try StratusSide.fetch(stratus.engine, $0) }, close: stratus.close)
+        case .leveldb:
+            let raw = try RawLevelDBPeer(path: path)
+            return .init(
+                ask: { _ = try raw.walk(from: task.parentPrefix + $0.text.utf8 + [0], prefix: task.parentPrefix) },
+                fetch: { for name in $0 { _ = try raw.byteCount(of: task.recordPrefix + name.text.utf8 + [0]) } },
+                close: raw.close)
+        case .sqlite:
+            let sqlite = try openSQLite(task)
+            return .init(
+                ask: { name in _ = try sqlite.read { try $0.share(of: [name]) } },
+                fetch: { names in _ = try sqlite.read { try $0.fetch(names) } }, close: sqlite.close)
+        case .sqliteInC:
+            let sqlite = try SQLiteInCPeer(path: path)
+            return .init(
+                ask: { name in _ = try sqlite.read { try sqlite.sharedCount(.init(names: [name])) } },
+                fetch: { names in _ = try sqlite.read { try sqlite.fetch(.init(names: names)) } }, close: sqlite.close)
         }
     }
 

@@ -1,6 +1,6 @@
 // W2: fetch records by ID, at random, warm. All contestants fetch the same records whole, hundreds to one reading
-// transaction; ours and GRDB's are decoded, raw LevelDB's are only read. Beside it what fetching takes where nobody has
-// asked for the record before, so that it is not kept: the same for all, each record once.
+// transaction; ours and GRDB's are decoded, raw LevelDB's are only read. W2a: the
+// same where nobody has asked for the record before, so that nothing of it is kept: each record once.
 
 import Foundation
 import StratusLayout
@@ -40,53 +40,12 @@ enum FetchWorkload: Workload {
                 name, "warm, at random", times[0], "µs", against: "raw LevelDB", times[1], ratio: .ourShareOfTheirs,
                 .atMost(1.3)))
         try addCounts(run, names)
-        try addFirstTimes(run, keys)
     }
 
-    private static func sample(_ run: BenchmarkRun, _ count: Int, seed: UInt64 = 2) -> [RecordName] {
-        var numbers = SeededNumbers(seed: seed)
+    private static func sample(_ run: BenchmarkRun, _ count: Int) -> [RecordName] {
+        var numbers = SeededNumbers(seed: 2)
         let zone = run.main.zone
         return (0..<count).map { _ in zone.names[numbers.below(zone.count)] }
-    }
-
-    /// Records that were not asked for before. Every contestant goes through the same ones.
-    private static func addFirstTimes(_ run: BenchmarkRun, _ keys: ZoneKeys) throws {
-        let batches = (0..<200).map { sample(run, fetchCount, seed: 1_000 + $0) }
-        let rawBatches = batches.map { $0.map { keys.record($0) } }
-        var positions = [0, 0, 0]
-        func next<Batch>(_ contestant: Int, _ batches: [Batch]) -> Batch {
-            positions[contestant] += 1
-            return batches[positions[contestant] % batches.count]
-        }
-        let medians = try Stopwatch.medians(
-            rounds: 9,
-            [
-                {
-                    try Stopwatch.secondsEach(fetchCount) {
-                        try StratusSide.fetch(run.stratus.engine, next(0, batches))
-                    }
-                },
-                {
-                    try Stopwatch.secondsEach(fetchCount) {
-                        for key in next(1, rawBatches) { _ = try run.raw.byteCount(of: key) }
-                    }
-                },
-                {
-                    try Stopwatch.secondsEach(fetchCount) {
-                        let names = next(2, batches)
-                        _ = try run.sqlite.read { try $0.fetch(names) }
-                    }
-                },
-            ]
-        ).map { $0 * 1e6 }
-        run.add(
-            Figure(
-                name, "for the first time", medians[0], "µs", against: "GRDB", medians[2], ratio: .theirsOverOurs,
-                .none))
-        run.add(
-            Figure(
-                name, "for the first time", medians[0], "µs", against: "raw LevelDB", medians[1],
-                ratio: .ourShareOfTheirs, .none))
     }
 
     /// A record of one chunk costs one read.
@@ -98,5 +57,85 @@ enum FetchWorkload: Workload {
             return Double(reader.store.cost.reads - before) / Double(names.count)
         }
         run.add(Figure(name, "warm, at random", count: reads, "reads", .atMost(1)))
+    }
+}
+
+enum FirstFetchWorkload: Workload {
+    static let name = "W2a"
+    static let title = "fetch by ID, for the first time"
+    private static let fetchCount = 500
+    private static let roundCount = 19
+
+    static func run(_ run: BenchmarkRun) throws {
+        try run.waitForRest()
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let batches = NewNames(run.main.zone, seed: 1_000).batches(roundCount + 1, of: fetchCount)
+        let rawBatches = batches.map { $0.map { keys.record($0) } }
+        let rowBatches = try batches.map { try SQLiteInCPeer.Rows(names: $0) }
+        var contestants: [(name: String, fetch: (Int) throws -> Void)] = [
+            ("Stratus", { try StratusSide.fetch(run.stratus.engine, batches[$0]) }),
+            ("raw LevelDB", { for key in rawBatches[$0] { _ = try run.raw.byteCount(of: key) } }),
+            (
+                "SQLite in C",
+                { batch in
+                    let count = try run.sqliteInC.read { try run.sqliteInC.fetch(rowBatches[batch]) }
+                    guard count == fetchCount else { throw PeerError("SQLite in C has \(count) records.") }
+                }
+            ),
+            ("GRDB", { batch in _ = try run.sqlite.read { try $0.fetch(batches[batch]) } }),
+        ]
+        for reference in run.references {
+            contestants.append((reference.name, { _ = try reference.store.byteCount(of: rawBatches[$0]) }))
+        }
+        let bars: [String: (Figure.Ratio, Bar)] = [
+            "raw LevelDB": (.ourShareOfTheirs, .atMost(1.3)), "SQLite in C": (.theirsOverOurs, .atLeast(0.9)),
+        ]
+        let times = try Stopwatch.firstTimes(rounds: roundCount, each: fetchCount, contestants.map(\.fetch))
+        for (peer, time) in zip(contestants, times).dropFirst() {
+            let (ratio, bar) = bars[peer.name] ?? (.theirsOverOurs, .none)
+            run.add(
+                Figure(
+                    name, "each for the first time", times[0] * 1e6, "µs", against: peer.name, time * 1e6,
+                    ratio: ratio, bar))
+        }
+    }
+}
+
+/// Names of a zone in a random order, each of them once. They are texts of their own: those of the zone lie all over
+/// the memory, and reading them would take a part of the time.
+struct NewNames {
+    private let zone: ZoneData
+    private let order: [Int]
+
+    init(_ zone: ZoneData, seed: UInt64) {
+        self.zone = zone
+        var numbers = SeededNumbers(seed: seed)
+        order = Array(0..<zone.count).shuffled(using: &numbers)
+    }
+
+    func batches(_ count: Int, of size: Int) -> [[RecordName]] {
+        indices(count, of: size).map {
+            $0.map { RecordName(String(decoding: Array(zone.names[$0].text.utf8), as: UTF8.self)) }
+        }
+    }
+
+    func indices(_ count: Int, of size: Int) -> [ArraySlice<Int>] {
+        (0..<count).map { order[$0 * size..<($0 + 1) * size] }
+    }
+}
+
+extension Stopwatch {
+    /// The medians of what each of `count` answers takes, of contestants that are given the number of the round: what
+    /// they ask for is new in each. Round 0 comes before the others and does not count.
+    static func firstTimes(rounds: Int, each count: Int, _ contestants: [(Int) throws -> Void]) throws -> [Double] {
+        var next = contestants.map { _ in 0 }
+        return try medians(
+            rounds: rounds,
+            contestants.indices.map { index in
+                {
+                    defer { next[index] += 1 }
+                    return try seconds { try contestants[index](next[index]) } / Double(count)
+                }
+            })
     }
 }

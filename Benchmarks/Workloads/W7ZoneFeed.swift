@@ -1,9 +1,12 @@
 // W7: what changed in a zone since a token, when that is 100 records, in zones of many sizes. What it costs is counted,
-// and must not depend on the size; the time is held against SQLite's index on changes, in the largest zone.
+// and must not depend on the size; the time is held against SQLite's index on changes, in the largest zone. W7a: a
+// first sync of that zone, page by page. W7b: a hundred changes at a position that nobody has asked for, after many
+// records at random have changed.
 
 import Foundation
 import GRDB
 import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -116,12 +119,170 @@ enum ZoneFeedWorkload: Workload {
     }
 }
 
+enum FirstSyncWorkload: Workload {
+    static let name = "W7a"
+    static let title = "first sync of the largest zone"
+    private static let pageCount = 1_000
+
+    static func run(_ run: BenchmarkRun) throws {
+        try run.waitForRest()
+        let server = try run.server()
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        let count = run.main.zone.count
+        func expect(_ total: Int) throws {
+            guard total >= count else { throw PeerError("A first sync lacks records: it has \(total).") }
+        }
+        let times = try Stopwatch.medians(
+            rounds: 3, warmsUp: false,
+            [
+                { try Stopwatch.seconds { try expect(server.readFeed(of: zone).toldCount) } / Double(count) },
+                {
+                    try Stopwatch.seconds {
+                        var (last, total) = (Int64(-1), 0)
+                        while true {
+                            let page = try run.sqliteInC.read {
+                                try run.sqliteInC.changes(after: last, limit: pageCount)
+                            }
+                            if page.count == 0 { break }
+                            (last, total) = (page.last, total + page.count)
+                        }
+                        try expect(total)
+                    } / Double(count)
+                },
+                {
+                    try Stopwatch.seconds {
+                        var (last, total) = ("", 0)
+                        while true {
+                            let page = try run.sqlite.read { try $0.records(after: last, limit: pageCount) }
+                            total += page.count
+                            guard let next = page.last?.name else { break }
+                            last = next
+                        }
+                        try expect(total)
+                    } / Double(count)
+                },
+            ]
+        ).map { $0 * 1e6 }
+        for (peer, time, bar) in [("SQLite in C", times[1], Bar.atLeast(0.5)), ("GRDB", times[2], .none)] {
+            run.add(Figure(name, "a record", times[0], "µs", against: peer, time, ratio: .theirsOverOurs, bar))
+        }
+    }
+}
+
+enum NewChangesWorkload: Workload {
+    static let name = "W7b"
+    static let title = "100 changes at a new position, among changes of random records"
+    private static let changeCount = 100
+    private static let roundCount = 9
+    private static let positionsPerRound = 12
+    /// Above every change that SQLite's rows have.
+    private static let firstChange = 1 << 41
+
+    static func run(_ run: BenchmarkRun) throws {
+        let server = try run.server()
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        let changed = try change(run, server, zone)
+        try run.waitForRest()
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        var positions = Array(changed.tokens.indices)
+        var numbers = SeededNumbers(seed: 7)
+        positions.shuffle(using: &numbers)
+        func positionsOf(_ round: Int) -> ArraySlice<Int> {
+            positions[(round * positionsPerRound)..<((round + 1) * positionsPerRound)]
+        }
+        let rawKeys = changed.indices.map { keys.record(run.main.zone.names[$0]) }
+        let times = try Stopwatch.firstTimes(
+            rounds: roundCount, each: positionsPerRound,
+            [
+                { round in
+                    for position in positionsOf(round) {
+                        let request = FetchZoneChangesRequest(
+                            zone: zone, token: changed.tokens[position], limit: changeCount)
+                        let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
+                        try expect(page.changed.count)
+                        for record in page.changed { try ServerSide.takeOut(record) }
+                    }
+                },
+                { round in
+                    for position in positionsOf(round) {
+                        let start = position * RecordBatches.recordCount
+                        for key in rawKeys[start..<start + changeCount] { _ = try run.raw.byteCount(of: key) }
+                    }
+                },
+                { round in
+                    for position in positionsOf(round) {
+                        let change = firstChange + position * RecordBatches.recordCount - 1
+                        try expect(
+                            run.sqliteInC.read {
+                                try run.sqliteInC.changes(after: Int64(change), limit: changeCount).count
+                            })
+                    }
+                },
+                { round in
+                    for position in positionsOf(round) {
+                        let change = firstChange + position * RecordBatches.recordCount - 1
+                        try expect(run.sqlite.read { try $0.changes(after: change, limit: changeCount).count })
+                    }
+                },
+            ]
+        ).map { $0 * 1e6 }
+        let subject = "in random order"
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "raw gets", times[1], ratio: .ourShareOfTheirs, .atMost(1.4)))
+        run.add(
+            Figure(
+                name, subject, times[0], "µs", against: "SQLite in C", times[2], ratio: .theirsOverOurs, .atLeast(0.5)))
+        run.add(Figure(name, subject, times[0], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs, .none))
+    }
+
+    private static func expect(_ count: Int) throws {
+        guard count == changeCount else { throw PeerError("A page has \(count) changes.") }
+    }
+
+    /// Saves a tenth of the zone again, in random order and in every contestant. Returns the records, and a token from
+    /// before each commit.
+    private static func change(
+        _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress
+    ) throws -> (indices: [Int], tokens: [[UInt8]]) {
+        let data = run.main.zone
+        let batchCount = max((roundCount + 1) * positionsPerRound, data.count / 10 / RecordBatches.recordCount)
+        var numbers = SeededNumbers(seed: 70)
+        let indices = Array((0..<data.count).shuffled(using: &numbers).prefix(batchCount * RecordBatches.recordCount))
+        var token = try server.readFeed(of: zone, keys: []).token
+        var tokens: [[UInt8]] = []
+        for range in RecordBatches.indices(0..<indices.count) {
+            if let token { tokens.append(token) }
+            let records = indices[range].map { data.record($0) }
+            let plan = try run.stratus.save(records, in: StratusSide.mainZone)
+            try run.raw.write(plan.mutations.pairs)
+            let rows = zip(range, zip(indices[range], records)).map { position, row in
+                (record: row.1, content: data.content(of: row.0), change: firstChange + position)
+            }
+            try run.sqlite.save(rows.map { SQLitePeer.arguments($0.record, $0.content, change: $0.change) })
+            try run.sqliteInC.save(SQLiteInCPeer.Rows(rows))
+            token = try server.readFeed(of: zone, after: token, keys: []).token
+        }
+        return (indices, tokens)
+    }
+}
+
 extension SQLitePeer.Snapshot {
-    /// Every record that changed after `change`, in the order of changes.
-    func changes(after change: Int, zone: Int = SQLitePeer.mainZone) throws -> [SQLiteRecord] {
+    /// The records after a name, in the order of names.
+    func records(after name: String, limit: Int, zone: Int = SQLitePeer.mainZone) throws -> [SQLiteRecord] {
         let statement = try database.cachedStatement(
-            sql: "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND change > ?2 ORDER BY change")
-        statement.setUncheckedArguments([zone, change])
+            sql: "SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND name > ?2 ORDER BY name LIMIT ?3")
+        statement.setUncheckedArguments([zone, name, limit])
+        return try Self.records(Row.fetchCursor(statement))
+    }
+
+    /// The records that changed after `change`, in the order of changes.
+    func changes(after change: Int, limit: Int = -1, zone: Int = SQLitePeer.mainZone) throws -> [SQLiteRecord] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT \(SQLiteRecord.columns) FROM records WHERE zone = ?1 AND change > ?2 ORDER BY change LIMIT ?3
+                """)
+        statement.setUncheckedArguments([zone, change, limit])
         return try Self.records(Row.fetchCursor(statement))
     }
 }

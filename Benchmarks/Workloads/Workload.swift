@@ -31,8 +31,13 @@ final class BenchmarkRun {
     /// Made when it is first read: not all workloads need it.
     private(set) lazy var main = MainZoneData(count: scale.recordCount)
     var stratus: StratusSide
-    let sqlite: SQLitePeer
+    var sqlite: SQLitePeer
+    var sqliteInC: SQLiteInCPeer
     var raw: RawLevelDBPeer
+    /// The same entries, but the log of a large batch is synced as Stratus syncs it.
+    let rawBeside: RawLevelDBPeer
+    /// References without bars. Their loads take long, so they take part on request only.
+    let references: [(name: String, store: any ReferencePeer)]
     private(set) var figures: [Figure] = []
     private(set) var plots: [Plot] = []
     /// The server over our own store, made when a workload first asks for it.
@@ -42,7 +47,10 @@ final class BenchmarkRun {
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
-    init(scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions(), pageByteCount: Int = 4_096) throws {
+    init(
+        scale: Scale, folder: String, options: LevelDBOptions = LevelDBOptions(), pageByteCount: Int = 4_096,
+        hasReferences: Bool = false
+    ) throws {
         self.scale = scale
         self.folder = folder
         self.options = options
@@ -52,16 +60,25 @@ final class BenchmarkRun {
             path: folder + "/sqlite.db",
             cacheByteCount: SQLitePeer.sharedCacheByteCount,
             pageByteCount: pageByteCount)
+        sqliteInC = try SQLiteInCPeer(path: folder + "/sqlite-c.db", pageByteCount: pageByteCount)
+        rawBeside = try RawLevelDBPeer(path: folder + "/leveldb-beside", like: options, syncsBeside: true)
+        references =
+            hasReferences
+            ? [
+                ("LMDB", try LMDBPeer(path: folder + "/lmdb")),
+                ("RocksDB", try RocksDBPeer(path: folder + "/rocksdb", like: options)),
+            ] : []
     }
 
     /// Waits until neither LevelDB compacts what was written before, so that readers are compared and not compactions:
     /// until no compaction has ended for three seconds. SQLite's log is in its file then, from which it reads faster.
     func waitForRest() throws {
         try sqlite.settle()
-        var last = ("", "")
+        try sqliteInC.settle()
+        var last = ["", "", ""]
         var restCount = 0
         while restCount < 30 {
-            let now = (try stratus.store.figures().statisticsText, raw.statisticsText)
+            let now = [try stratus.store.figures().statisticsText, raw.statisticsText, rawBeside.statisticsText]
             restCount = now == last ? restCount + 1 : 0
             last = now
             usleep(100_000)
@@ -124,12 +141,14 @@ extension Workload {
 /// delete the data; those on PostgreSQL have their own.
 enum Workloads {
     static let all: [any Workload.Type] = [
-        LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FetchWorkload.self, ShareLookupWorkload.self,
-        SubtreeWorkload.self, ShareSaveWorkload.self, MoveWorkload.self, ZoneFeedWorkload.self,
+        LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FirstFetchWorkload.self, FetchWorkload.self,
+        ShareLookupWorkload.self, SubtreeWorkload.self, FirstSyncWorkload.self, ShareSaveWorkload.self,
+        MoveWorkload.self, ZoneFeedWorkload.self, NewChangesWorkload.self,
         SharedFeedWorkload.self, PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self,
-        QueryPageWorkload.self, WritingWorkload.self, MixedLoadWorkload.self, TwoCoresWorkload.self,
+        QueryPageWorkload.self, NewQueryPageWorkload.self, RepeatedQueryPageWorkload.self, WritingWorkload.self,
+        MixedLoadWorkload.self, TwoCoresWorkload.self,
         DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
-        ZoneGrowth.self, OpenWorkload.self, ZoneDeletionWorkload.self,
+        ZoneGrowth.self, OpenWorkload.self, ColdWorkload.self, ZoneDeletionWorkload.self,
         PostgresSpace.self, SlowNetwork.self, CallersWorkload.self, TablesSaves.self,
         TablesFeeds.self, TablesShares.self, HostsWorkload.self,
     ]

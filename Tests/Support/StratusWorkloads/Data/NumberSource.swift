@@ -6,7 +6,7 @@ import Synchronization
 /// Returns numbers and the records that belong to them.
 package final class NumberSource: Sendable {
     private static let seed: UInt64 = 77
-    private let last = Atomic(0)
+    private let last: Atomic<Int>
 
     /// A record, its source data, and its number.
     package struct Item {
@@ -15,7 +15,8 @@ package final class NumberSource: Sendable {
         package let record: Record
     }
 
-    package init() {}
+    /// The first number is the one after `last`, so that several processes have numbers of their own.
+    package init(after last: Int = 0) { self.last = Atomic(last) }
 
     package func next() -> Item {
         let number = last.add(1, ordering: .relaxed).newValue

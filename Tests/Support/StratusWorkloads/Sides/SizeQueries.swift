@@ -10,26 +10,34 @@ package enum SizeQueries {
     package static let type = "File"
     private static let field = "size"
 
+    /// The files of a zone by size, each with its index.
+    package static func filesBySize(_ zone: ZoneData) -> [(size: Int64, index: Int)] {
+        (0..<zone.count).map { (zone.content(of: $0), $0) }.filter { $0.0.type.text == type }
+            .map { (size: $0.0.size, index: $0.1) }
+            .sorted { ($0.size, $0.index) < ($1.size, $1.index) }
+    }
+
     /// The sizes of as many files as fit on a page.
     package static func sizeRange(_ zone: ZoneData) -> ClosedRange<Int64> {
-        let sizes = (0..<zone.count).map { zone.content(of: $0) }.filter { $0.type.text == type }.map(\.size).sorted()
-        let middle = sizes.count / 2
-        return sizes[middle]...sizes[middle + resultCount - 1]
+        let files = filesBySize(zone)
+        let middle = files.count / 2
+        return files[middle].size...files[middle + resultCount - 1].size
+    }
+
+    /// The query for the files whose size is in a range.
+    package static func request(_ range: ClosedRange<Int64>, in id: ZoneID) -> QueryRequest {
+        query(
+            id,
+            [
+                QueryFilter(key: field, comparator: .greaterThanOrEquals, operand: .int64(range.lowerBound)),
+                QueryFilter(key: field, comparator: .lessThanOrEquals, operand: .int64(range.upperBound)),
+            ])
     }
 
     /// The query, and its name.
     package static func requests(_ zone: ZoneData, in id: ZoneID) -> [(String, QueryRequest)] {
-        let range = sizeRange(zone)
-        return [
-            (
-                "\(resultCount) of a range",
-                query(
-                    id,
-                    [
-                        QueryFilter(key: field, comparator: .greaterThanOrEquals, operand: .int64(range.lowerBound)),
-                        QueryFilter(key: field, comparator: .lessThanOrEquals, operand: .int64(range.upperBound)),
-                    ])
-            ),
+        [
+            ("\(resultCount) of a range", request(sizeRange(zone), in: id)),
             ("the first \(resultCount), sorted", query(id, [], [QuerySort(key: field, isAscending: false)])),
         ]
     }

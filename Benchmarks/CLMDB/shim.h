@@ -1,0 +1,2 @@
+// The one header behind `import CLMDB`, as Debian's liblmdb-dev installs it.
+#include <lmdb.h>

@@ -1,0 +1,193 @@
+// LMDB and RocksDB with nothing above them, as references without bars: the very keys and values that the record layer
+// has planned, each batch durable. RocksDB's block cache is as large as LevelDB's; LMDB has none, it maps its file.
+//
+// Unsafe: the handles live from `init` to `close`; a value of LMDB is valid until its transaction ends, one of RocksDB
+// until it is freed.
+
+import CLMDB
+import CRocksDB
+import Foundation
+import StratusLevelDB
+
+/// A key-value store that holds what raw LevelDB holds.
+protocol ReferencePeer {
+    /// One durable commit.
+    func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws
+    /// Reads the values under these keys, and returns their bytes, in one snapshot where the store needs one.
+    func byteCount(of keys: [[UInt8]]) throws -> Int
+    func close()
+}
+
+/// LMDB: a B+ tree in a mapped file. A commit writes the pages that changed and syncs twice.
+@safe final class LMDBPeer: ReferencePeer {
+    private var environment: OpaquePointer?
+    private let database: MDB_dbi
+
+    init(path: String, mapByteCount: Int = 64 << 30) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        var environment: OpaquePointer?
+        try unsafe Self.check(mdb_env_create(&environment))
+        try unsafe Self.check(mdb_env_set_mapsize(environment, mapByteCount))
+        // Neighbours of a random read are not wanted.
+        try unsafe Self.check(mdb_env_open(environment, path, UInt32(MDB_NORDAHEAD), 0o644))
+        unsafe self.environment = unsafe environment
+        var transaction: OpaquePointer?
+        var database = MDB_dbi()
+        try unsafe Self.check(mdb_txn_begin(environment, nil, 0, &transaction))
+        try unsafe Self.check(mdb_dbi_open(transaction, nil, 0, &database))
+        try unsafe Self.check(mdb_txn_commit(transaction))
+        self.database = database
+    }
+
+    deinit { close() }
+
+    func close() {
+        if let environment = unsafe environment { unsafe mdb_env_close(environment) }
+        unsafe environment = nil
+    }
+
+    func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
+        var transaction: OpaquePointer?
+        try unsafe Self.check(mdb_txn_begin(environment, nil, 0, &transaction))
+        do {
+            for (key, value) in mutations {
+                let status = unsafe Self.withValue(key) { key in
+                    guard let value else { return unsafe mdb_del(transaction, database, key, nil) }
+                    return unsafe Self.withValue(value) { unsafe mdb_put(transaction, database, key, $0, 0) }
+                }
+                if status != MDB_NOTFOUND { try Self.check(status) }
+            }
+        } catch {
+            unsafe mdb_txn_abort(transaction)
+            throw error
+        }
+        try unsafe Self.check(mdb_txn_commit(transaction))
+    }
+
+    func byteCount(of keys: [[UInt8]]) throws -> Int {
+        var transaction: OpaquePointer?
+        try unsafe Self.check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction))
+        defer { unsafe mdb_txn_abort(transaction) }
+        var count = 0
+        for key in keys {
+            var value = unsafe MDB_val()
+            try unsafe Self.check(Self.withValue(key) { unsafe mdb_get(transaction, database, $0, &value) })
+            // The value is where the file is mapped: copying it is what makes its pages be read.
+            count += unsafe Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)).count
+        }
+        return count
+    }
+
+    @unsafe private static func withValue<Result>(
+        _ bytes: [UInt8], _ body: (UnsafeMutablePointer<MDB_val>) throws -> Result
+    ) rethrows -> Result {
+        try unsafe bytes.withUnsafeBytes { buffer in
+            var value = unsafe MDB_val(
+                mv_size: buffer.count, mv_data: UnsafeMutableRawPointer(mutating: buffer.baseAddress))
+            return try unsafe body(&value)
+        }
+    }
+
+    private static func check(_ status: Int32) throws {
+        guard status == MDB_SUCCESS else { throw PeerError("LMDB: \(unsafe String(cString: mdb_strerror(status)))") }
+    }
+}
+
+/// RocksDB: a log-structured tree with more of everything than LevelDB.
+@safe final class RocksDBPeer: ReferencePeer {
+    private let options: OpaquePointer?
+    private let tables: OpaquePointer?
+    private let cache: OpaquePointer?
+    private let readOptions: OpaquePointer?
+    private let writeOptions: OpaquePointer?
+    private var database: OpaquePointer?
+
+    init(path: String, like settings: LevelDBOptions = LevelDBOptions()) throws {
+        unsafe options = rocksdb_options_create()
+        unsafe tables = rocksdb_block_based_options_create()
+        unsafe cache = rocksdb_cache_create_lru(settings.blockCacheByteCount)
+        unsafe readOptions = rocksdb_readoptions_create()
+        unsafe writeOptions = rocksdb_writeoptions_create()
+        unsafe rocksdb_options_set_create_if_missing(options, 1)
+        unsafe rocksdb_options_set_paranoid_checks(options, 1)
+        unsafe rocksdb_options_set_write_buffer_size(options, settings.writeBufferByteCount)
+        unsafe rocksdb_options_set_max_open_files(options, -1)
+        unsafe rocksdb_options_set_compression(
+            options, Int32(settings.compression == .snappy ? rocksdb_snappy_compression : rocksdb_no_compression))
+        unsafe rocksdb_block_based_options_set_block_size(tables, settings.blockByteCount)
+        unsafe rocksdb_block_based_options_set_block_cache(tables, cache)
+        unsafe rocksdb_block_based_options_set_filter_policy(
+            tables, rocksdb_filterpolicy_create_bloom_full(Double(settings.bloomFilterBitsPerKey)))
+        unsafe rocksdb_options_set_block_based_table_factory(options, tables)
+        unsafe rocksdb_writeoptions_set_sync(writeOptions, settings.syncsCommits ? 1 : 0)
+        unsafe database = try Self.checked { unsafe rocksdb_open(options, path, $0) }
+    }
+
+    deinit {
+        close()
+        unsafe rocksdb_writeoptions_destroy(writeOptions)
+        unsafe rocksdb_readoptions_destroy(readOptions)
+        unsafe rocksdb_cache_destroy(cache)
+        unsafe rocksdb_block_based_options_destroy(tables)
+        unsafe rocksdb_options_destroy(options)
+    }
+
+    func close() {
+        if let database = unsafe database { unsafe rocksdb_close(database) }
+        unsafe database = nil
+    }
+
+    func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
+        let batch = unsafe rocksdb_writebatch_create()
+        defer { unsafe rocksdb_writebatch_destroy(batch) }
+        for (key, value) in mutations {
+            unsafe Self.withCharacters(key) { keyStart in
+                guard let value else { return unsafe rocksdb_writebatch_delete(batch, keyStart, key.count) }
+                unsafe Self.withCharacters(value) { valueStart in
+                    unsafe rocksdb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
+                }
+            }
+        }
+        try unsafe Self.checked { unsafe rocksdb_write(database, writeOptions, batch, $0) }
+    }
+
+    func byteCount(of keys: [[UInt8]]) throws -> Int {
+        var total = 0
+        for key in keys {
+            var count = 0
+            let found = try unsafe Self.withCharacters(key) { start in
+                try unsafe Self.checked { unsafe rocksdb_get(database, readOptions, start, key.count, &count, $0) }
+            }
+            guard let value = unsafe found else { throw PeerError("A record is missing in RocksDB.") }
+            unsafe rocksdb_free(value)
+            total += count
+        }
+        return total
+    }
+
+    /// Table files in level 0.
+    var levelZeroFileCount: Int {
+        guard let text = unsafe rocksdb_property_value(database, "rocksdb.num-files-at-level0") else { return 0 }
+        defer { unsafe rocksdb_free(text) }
+        return Int(unsafe String(cString: text)) ?? 0
+    }
+
+    private static func withCharacters<Result>(
+        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) throws -> Result
+    ) rethrows -> Result {
+        try unsafe bytes.withUnsafeBytes { unsafe try body($0.bindMemory(to: CChar.self).baseAddress) }
+    }
+
+    @discardableResult
+    private static func checked<Result>(
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws -> Result {
+        var message: UnsafeMutablePointer<CChar>?
+        let result = unsafe body(&message)
+        if let message = unsafe message {
+            defer { unsafe rocksdb_free(message) }
+            throw PeerError(unsafe String(cString: message))
+        }
+        return result
+    }
+}
