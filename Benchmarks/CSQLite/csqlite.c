@@ -181,11 +181,10 @@ void csqlite_close(csqlite *connection) {
     free(connection);
 }
 
-int csqlite_check_plans(csqlite *connection, const char **scanned) {
+int csqlite_check_plans(csqlite *connection, int with_sizes, const char **scanned) {
     *scanned = NULL;
-    for (int index = SAVE; index < STATEMENT_COUNT; index++) {
-        // The statements by size have their index later.
-        if (index == SAVE || index == SIZES || index == LARGEST) continue;
+    for (int index = SAVE + 1; index < STATEMENT_COUNT; index++) {
+        if (!with_sizes && (index == SIZES || index == LARGEST)) continue;
         char *text = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", texts[index]);
         sqlite3_stmt *plan = NULL;
         int status = sqlite3_prepare_v2(connection->database, text, -1, &plan, NULL);
@@ -195,7 +194,8 @@ int csqlite_check_plans(csqlite *connection, const char **scanned) {
             const char *step = (const char *)sqlite3_column_text(plan, 3);
             int scans = step && !strncmp(step, "SCAN ", 5) && strncmp(step, "SCAN chain", 10)
                 && strncmp(step, "SCAN below", 10);
-            if (scans) *scanned = texts[index];
+            int sorts = step && !strncmp(step, "USE TEMP B-TREE", 15);
+            if (scans || sorts) *scanned = texts[index];
         }
         sqlite3_finalize(plan);
     }
@@ -225,9 +225,10 @@ int csqlite_checkpoint(csqlite *connection) {
 
 static int64_t interned(csqlite *connection, const char *insert, const char *select, const char *name, int length) {
     int64_t id = -1;
-    for (int index = 0; index < 2; index++) {
+    // Only a name that is missing is written.
+    for (int index = 0; index < 3 && id < 0; index++) {
         sqlite3_stmt *statement = NULL;
-        if (sqlite3_prepare_v2(connection->database, index ? select : insert, -1, &statement, NULL)) return -1;
+        if (sqlite3_prepare_v2(connection->database, index == 1 ? insert : select, -1, &statement, NULL)) return -1;
         sqlite3_bind_text(statement, 1, name, length, SQLITE_STATIC);
         if (sqlite3_step(statement) == SQLITE_ROW) id = sqlite3_column_int64(statement, 0);
         sqlite3_finalize(statement);
@@ -290,9 +291,11 @@ static void bind(sqlite3_stmt *statement, int column, const csqlite_page *page, 
 
 static int save_one(csqlite *connection, int64_t zone, const csqlite_page *page, const csqlite_record *record) {
     sqlite3_stmt *statement = connection->statements[SAVE];
+    int64_t type = type_id(connection, page->bytes + record->type.start, record->type.length);
+    if (type < 0) return SQLITE_ERROR;
     sqlite3_bind_int64(statement, 1, zone);
     bind(statement, 2, page, record->name);
-    sqlite3_bind_int64(statement, 3, type_id(connection, page->bytes + record->type.start, record->type.length));
+    sqlite3_bind_int64(statement, 3, type);
     bind(statement, 4, page, record->parent);
     bind(statement, 5, page, record->share);
     sqlite3_bind_int64(statement, 6, record->change);
@@ -302,9 +305,11 @@ static int save_one(csqlite *connection, int64_t zone, const csqlite_page *page,
     bind(statement, 10, page, record->title);
     sqlite3_bind_int64(statement, 11, record->size);
     sqlite3_bind_int64(statement, 12, record->mode);
-    sqlite3_bind_blob(
-        statement, 13, page->bytes + record->digest.start, record->digest.length < 0 ? 0 : record->digest.length,
-        SQLITE_STATIC);
+    if (record->digest.length < 0) sqlite3_bind_null(statement, 13);
+    else {
+        sqlite3_bind_blob(
+            statement, 13, page->bytes + record->digest.start, record->digest.length, SQLITE_STATIC);
+    }
     return finish(statement, sqlite3_step(statement));
 }
 
@@ -318,7 +323,9 @@ int csqlite_save(csqlite *connection, int64_t zone, const csqlite_page *records)
             return status;
         }
     }
-    return once(connection, COMMIT);
+    status = once(connection, COMMIT);
+    if (status) once(connection, ROLLBACK);
+    return status;
 }
 
 static int copy_column(csqlite_page *page, csqlite_bytes *to, sqlite3_stmt *statement, int column) {

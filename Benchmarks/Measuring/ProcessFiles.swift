@@ -28,8 +28,9 @@ enum ProcessFiles {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         for name in names { dropFromMemory(at: path + "/" + name) }
         let file = unsafe open(path, O_RDONLY)
-        guard names.isEmpty, file >= 0 else { return }
+        guard file >= 0 else { return }
         defer { close(file) }
+        guard names.isEmpty else { return }
         fsync(file)
         posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
     }

@@ -25,6 +25,7 @@ import StratusRecords
     init(path: String, like settings: LevelDBOptions = LevelDBOptions(), syncsBeside: Bool = false) throws {
         unsafe logSync =
             syncsBeside ? stratus_log_environment_create(nil, settings.backgroundSyncByteCount) : nil
+        guard unsafe !syncsBeside || logSync != nil else { throw PeerError("CLogSync does not know this LevelDB.") }
         unsafe options = leveldb_options_create()
         unsafe cache = leveldb_cache_create_lru(settings.blockCacheByteCount)
         unsafe filter = leveldb_filterpolicy_create_bloom(Int32(settings.bloomFilterBitsPerKey))

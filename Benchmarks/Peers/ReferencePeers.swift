@@ -15,6 +15,8 @@ protocol ReferencePeer {
     func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws
     /// Reads the values under these keys, and returns their bytes, in one snapshot where the store needs one.
     func byteCount(of keys: [[UInt8]]) throws -> Int
+    /// What the store says of its compactions; it changes while one runs.
+    var statisticsText: String { get }
     func close()
 }
 
@@ -40,6 +42,9 @@ protocol ReferencePeer {
     }
 
     deinit { close() }
+
+    /// It has none.
+    var statisticsText: String { "" }
 
     func close() {
         if let environment = unsafe environment { unsafe mdb_env_close(environment) }
@@ -165,11 +170,13 @@ protocol ReferencePeer {
         return total
     }
 
-    /// Table files in level 0.
-    var levelZeroFileCount: Int {
-        guard let text = unsafe rocksdb_property_value(database, "rocksdb.num-files-at-level0") else { return 0 }
-        defer { unsafe rocksdb_free(text) }
-        return Int(unsafe String(cString: text)) ?? 0
+    var statisticsText: String {
+        ["rocksdb.num-running-compactions", "rocksdb.compaction-pending", "rocksdb.levelstats"].map { name in
+            guard let text = unsafe rocksdb_property_value(database, name) else { return "" }
+            defer { unsafe rocksdb_free(text) }
+            return unsafe String(cString: text)
+        }
+        .joined(separator: "\n")
     }
 
     private static func withCharacters<Result>(

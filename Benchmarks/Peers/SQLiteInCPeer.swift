@@ -20,8 +20,13 @@ import StratusWorkloads
             path, Int64(SQLitePeer.sharedCacheByteCount), 4 << 30, Int32(pageByteCount), &failure)
         if let failure = unsafe failure { throw PeerError(unsafe String(cString: failure)) }
         zone = unsafe csqlite_zone(connection, "main")
+        guard zone >= 0 else { throw PeerError("SQLite in C has no zone.") }
+    }
+
+    /// Every question goes down an index. Those by size have theirs after `makeSizeIndex`.
+    func checkPlans(withSizes: Bool) throws {
         var scanned: UnsafePointer<CChar>?
-        try check(unsafe csqlite_check_plans(connection, &scanned))
+        try check(unsafe csqlite_check_plans(connection, withSizes ? 1 : 0, &scanned))
         if let scanned = unsafe scanned { throw PeerError("SQLite in C scans: \(unsafe String(cString: scanned))") }
     }
 
@@ -90,6 +95,7 @@ import StratusWorkloads
 
     func makeSizeIndex() throws {
         try check(unsafe csqlite_index_sizes(connection))
+        try checkPlans(withSizes: true)
         try settle()
     }
 

@@ -63,6 +63,7 @@ struct Report: Codable {
             lines += ["", "## \(plot.workload): \(plot.title)", "", "![\(plot.title)](\(plot.fileName))"]
             if let note = plot.note { lines += ["", note] }
         }
+        guard figures.contains(where: { $0.peer == "SQLite in C" }) else { return lines.joined(separator: "\n") + "\n" }
         lines += ["", "## SQLite in C: the schema and the statements", "", "```sql", SQLiteInCPeer.text, "```"]
         return lines.joined(separator: "\n") + "\n"
     }

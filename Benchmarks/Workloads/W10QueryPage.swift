@@ -1,6 +1,6 @@
 // W10: a hundred results of a query in the largest zone: those of a narrow range of an indexed field, and the first
 // page of everything sorted by it. The indexes are built here, in the background's way, so that no workload before
-// writes them; on SQLite's side too. W10a: the same page at a position that nobody has asked for. W10b: the same page
+// writes them; on SQLite's side too. W10a: a page at a position that is read for the first time. W10b: the same page
 // again and again, beside SQLite without a library.
 
 import Foundation

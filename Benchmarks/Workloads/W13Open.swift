@@ -5,8 +5,10 @@
 import ArgumentParser
 import Foundation
 import StratusLayout
+import StratusLevelDB
 import StratusModel
 import StratusRecords
+import StratusStore
 import StratusWorkloads
 
 enum OpenWorkload: Workload {
@@ -252,10 +254,13 @@ struct OpenMeasurement: Codable {
         let path = task.folder + contestant.name
         switch contestant {
         case .stratus:
-            let stratus = try StratusSide(at: path)
+            // As a host opens it: with one engine, where `StratusSide` has two.
+            let store = try LevelDBStore.open(
+                at: path, options: LevelDBOptions(formatVersion: StoreFormat.number))
+            let engine = try RecordEngine(store: store, incarnation: UUID())
             return .init(
-                ask: { try StratusSide.askShares(stratus.engine, [$0]) },
-                fetch: { try StratusSide.fetch(stratus.engine, $0) }, close: stratus.close)
+                ask: { try StratusSide.askShares(engine, [$0]) },
+                fetch: { try StratusSide.fetch(engine, $0) }, close: store.close)
         case .leveldb:
             let raw = try RawLevelDBPeer(path: path)
             return .init(

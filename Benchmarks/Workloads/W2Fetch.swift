@@ -1,6 +1,6 @@
 // W2: fetch records by ID, at random, warm. All contestants fetch the same records whole, hundreds to one reading
-// transaction; ours and GRDB's are decoded, raw LevelDB's are only read. W2a: the
-// same where nobody has asked for the record before, so that nothing of it is kept: each record once.
+// transaction; Stratus's and GRDB's are decoded, raw LevelDB's are only read. W2a: the same where each record is
+// fetched for the first time, so that nothing of it is kept.
 
 import Foundation
 import StratusLayout
@@ -82,7 +82,13 @@ enum FirstFetchWorkload: Workload {
                     guard count == fetchCount else { throw PeerError("SQLite in C has \(count) records.") }
                 }
             ),
-            ("GRDB", { batch in _ = try run.sqlite.read { try $0.fetch(batches[batch]) } }),
+            (
+                "GRDB",
+                { batch in
+                    let count = try run.sqlite.read { try $0.fetch(batches[batch]) }
+                    guard count == fetchCount else { throw PeerError("SQLite has \(count) records.") }
+                }
+            ),
         ]
         for reference in run.references {
             contestants.append((reference.name, { _ = try reference.store.byteCount(of: rawBatches[$0]) }))

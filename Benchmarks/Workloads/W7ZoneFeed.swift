@@ -1,7 +1,7 @@
 // W7: what changed in a zone since a token, when that is 100 records, in zones of many sizes. What it costs is counted,
 // and must not depend on the size; the time is held against SQLite's index on changes, in the largest zone. W7a: a
-// first sync of that zone, page by page. W7b: a hundred changes at a position that nobody has asked for, after many
-// records at random have changed.
+// first sync of that zone, page by page. W7b: a hundred changes at a position that is read for the first time, after
+// many records at random have changed.
 
 import Foundation
 import GRDB
@@ -133,7 +133,7 @@ enum FirstSyncWorkload: Workload {
             guard total >= count else { throw PeerError("A first sync lacks records: it has \(total).") }
         }
         let times = try Stopwatch.medians(
-            rounds: 3, warmsUp: false,
+            warmsUp: false,
             [
                 { try Stopwatch.seconds { try expect(server.readFeed(of: zone).toldCount) } / Double(count) },
                 {

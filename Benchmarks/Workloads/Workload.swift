@@ -61,6 +61,7 @@ final class BenchmarkRun {
             cacheByteCount: SQLitePeer.sharedCacheByteCount,
             pageByteCount: pageByteCount)
         sqliteInC = try SQLiteInCPeer(path: folder + "/sqlite-c.db", pageByteCount: pageByteCount)
+        try sqliteInC.checkPlans(withSizes: false)
         rawBeside = try RawLevelDBPeer(path: folder + "/leveldb-beside", like: options, syncsBeside: true)
         references =
             hasReferences
@@ -70,15 +71,18 @@ final class BenchmarkRun {
             ] : []
     }
 
-    /// Waits until neither LevelDB compacts what was written before, so that readers are compared and not compactions:
-    /// until no compaction has ended for three seconds. SQLite's log is in its file then, from which it reads faster.
+    /// Waits until no log-structured store compacts what was written before, so that readers are compared and not
+    /// compactions: until no compaction has ended for three seconds. SQLite's log is in its file then, from which it
+    /// reads faster.
     func waitForRest() throws {
         try sqlite.settle()
         try sqliteInC.settle()
-        var last = ["", "", ""]
+        var last: [String] = []
         var restCount = 0
         while restCount < 30 {
-            let now = [try stratus.store.figures().statisticsText, raw.statisticsText, rawBeside.statisticsText]
+            let now =
+                [try stratus.store.figures().statisticsText, raw.statisticsText, rawBeside.statisticsText]
+                + references.map(\.store.statisticsText)
             restCount = now == last ? restCount + 1 : 0
             last = now
             usleep(100_000)

@@ -75,8 +75,8 @@ int csqlite_shared(csqlite *connection, int64_t zone, const csqlite_page *names,
 int csqlite_below(csqlite *connection, int64_t zone, const csqlite_page *name, size_t *count);
 /// Moves the log into the database file.
 int csqlite_checkpoint(csqlite *connection);
-/// Fails where a plan of a statement scans a table.
-int csqlite_check_plans(csqlite *connection, const char **scanned);
+/// Sets `scanned` to a statement whose plan scans a table or sorts. Queries by size need their index.
+int csqlite_check_plans(csqlite *connection, int with_sizes, const char **scanned);
 
 /// The schema, and the text of statement `index`, NULL after the last.
 const char *csqlite_schema(void);
