@@ -75,9 +75,9 @@ import StratusRecords
 
     private func write(_ mutations: [(key: [UInt8], value: [UInt8]?)], _ batch: OpaquePointer?) throws {
         for (key, value) in mutations {
-            unsafe Self.withCharacters(key) { keyStart in
+            unsafe key.withCharacters { keyStart in
                 guard let value else { return unsafe leveldb_writebatch_delete(batch, keyStart, key.count) }
-                unsafe Self.withCharacters(value) { valueStart in
+                unsafe value.withCharacters { valueStart in
                     unsafe leveldb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
                 }
             }
@@ -102,7 +102,7 @@ import StratusRecords
         var levels = 0
         while true {
             var count = 0
-            let found = try unsafe Self.withCharacters(key) { start in
+            let found = try unsafe key.withCharacters { start in
                 try unsafe Self.checked { unsafe leveldb_get(database, readOptions, start, key.count, &count, $0) }
             }
             guard let value = unsafe found else { throw PeerError("A parent entry is missing in the raw LevelDB.") }
@@ -123,7 +123,7 @@ import StratusRecords
     /// The number of bytes of the value under `key`, which is read and freed again.
     func byteCount(of key: [UInt8]) throws -> Int {
         var count = 0
-        let found = try unsafe Self.withCharacters(key) { start in
+        let found = try unsafe key.withCharacters { start in
             try unsafe Self.checked { unsafe leveldb_get(database, readOptions, start, key.count, &count, $0) }
         }
         guard let value = unsafe found else { throw PeerError("A record is missing in the raw LevelDB.") }
@@ -145,20 +145,31 @@ import StratusRecords
         return unsafe String(cString: text)
     }
 
-    private static func withCharacters<Result>(
-        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) throws -> Result
-    ) rethrows -> Result {
-        try unsafe bytes.withUnsafeBytes { unsafe try body($0.bindMemory(to: CChar.self).baseAddress) }
-    }
-
     @discardableResult
     private static func checked<Result>(
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws -> Result {
+        try unsafe PeerError.checked(leveldb_free, body)
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as C's stores take them.
+    func withCharacters<Result>(_ body: (UnsafePointer<CChar>?) throws -> Result) rethrows -> Result {
+        try unsafe withUnsafeBytes { unsafe try body($0.bindMemory(to: CChar.self).baseAddress) }
+    }
+}
+
+extension PeerError {
+    /// Calls a function of a store that leaves a text where it fails. `free` frees the text.
+    @unsafe static func checked<Result>(
+        _ free: (UnsafeMutableRawPointer?) -> Void,
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) throws -> Result {
         var message: UnsafeMutablePointer<CChar>?
         let result = unsafe body(&message)
         if let message = unsafe message {
-            defer { unsafe leveldb_free(message) }
+            defer { unsafe free(message) }
             throw PeerError(unsafe String(cString: message))
         }
         return result

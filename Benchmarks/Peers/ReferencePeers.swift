@@ -146,9 +146,9 @@ protocol ReferencePeer {
         let batch = unsafe rocksdb_writebatch_create()
         defer { unsafe rocksdb_writebatch_destroy(batch) }
         for (key, value) in mutations {
-            unsafe Self.withCharacters(key) { keyStart in
+            unsafe key.withCharacters { keyStart in
                 guard let value else { return unsafe rocksdb_writebatch_delete(batch, keyStart, key.count) }
-                unsafe Self.withCharacters(value) { valueStart in
+                unsafe value.withCharacters { valueStart in
                     unsafe rocksdb_writebatch_put(batch, keyStart, key.count, valueStart, value.count)
                 }
             }
@@ -160,7 +160,7 @@ protocol ReferencePeer {
         var total = 0
         for key in keys {
             var count = 0
-            let found = try unsafe Self.withCharacters(key) { start in
+            let found = try unsafe key.withCharacters { start in
                 try unsafe Self.checked { unsafe rocksdb_get(database, readOptions, start, key.count, &count, $0) }
             }
             guard let value = unsafe found else { throw PeerError("A record is missing in RocksDB.") }
@@ -179,22 +179,10 @@ protocol ReferencePeer {
         .joined(separator: "\n")
     }
 
-    private static func withCharacters<Result>(
-        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) throws -> Result
-    ) rethrows -> Result {
-        try unsafe bytes.withUnsafeBytes { unsafe try body($0.bindMemory(to: CChar.self).baseAddress) }
-    }
-
     @discardableResult
     private static func checked<Result>(
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) throws -> Result {
-        var message: UnsafeMutablePointer<CChar>?
-        let result = unsafe body(&message)
-        if let message = unsafe message {
-            defer { unsafe rocksdb_free(message) }
-            throw PeerError(unsafe String(cString: message))
-        }
-        return result
+        try unsafe PeerError.checked(rocksdb_free, body)
     }
 }

@@ -167,15 +167,8 @@ enum NewQueryPageWorkload: QueryWorkload {
                     }
                 },
             ]
-        ).map { $0 * 1e6 }
-        let subject = "100 of a range"
-        run.add(
-            Figure(
-                name, subject, times[0], "µs", against: "raw gets", times[1], ratio: .ourShareOfTheirs, .atMost(1.4)))
-        run.add(
-            Figure(
-                name, subject, times[0], "µs", against: "SQLite in C", times[2], ratio: .theirsOverOurs, .atLeast(0.6)))
-        run.add(Figure(name, subject, times[0], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs, .none))
+        )
+        run.addNewPages(name, "100 of a range", times, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.6))
     }
 }
 

@@ -225,15 +225,8 @@ enum NewChangesWorkload: Workload {
                     }
                 },
             ]
-        ).map { $0 * 1e6 }
-        let subject = "in random order"
-        run.add(
-            Figure(
-                name, subject, times[0], "µs", against: "raw gets", times[1], ratio: .ourShareOfTheirs, .atMost(1.4)))
-        run.add(
-            Figure(
-                name, subject, times[0], "µs", against: "SQLite in C", times[2], ratio: .theirsOverOurs, .atLeast(0.5)))
-        run.add(Figure(name, subject, times[0], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs, .none))
+        )
+        run.addNewPages(name, "in random order", times, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.5))
     }
 
     private static func expect(_ count: Int) throws {

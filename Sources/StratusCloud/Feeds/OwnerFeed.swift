@@ -27,8 +27,9 @@ struct OwnerFeed {
     var progress: OwnerProgress
     var page: FeedPage
 
-    /// Changes that are read at once; where reads are trips, at least and at most.
+    /// Changes that are read at once, at most; where reads are trips, at least.
     private static let batchCount = 256
+    /// Where reads are trips, at most.
     private static let largestBatchCount = 2_048
 
     /// Fills the page, and advances the progress.
@@ -38,8 +39,8 @@ struct OwnerFeed {
             return
         }
         while progress.position < now {
-            // One more than fits: it says that more is coming.
-            let wanted = page.roomCount + 1
+            // One more than fits: it says that more is coming. Old tokens skip deletions, which take no room.
+            let wanted = progress.beginning > 0 ? Self.batchCount : page.roomCount + 1
             let limit =
                 zone.reads == nil
                 ? min(Self.batchCount, wanted) : max(Self.batchCount, min(Self.largestBatchCount, wanted))

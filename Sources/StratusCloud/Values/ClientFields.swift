@@ -61,9 +61,7 @@ package struct ClientFields: Sendable {
         shown(ClientField(ClientValue(field.value, showing), isEncrypted: field.isEncrypted))
     }
 
-    private func shown(_ field: consuming ClientField) -> ClientField {
-        isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
-    }
+    private func shown(_ field: ClientField) -> ClientField { isWithoutContent ? field.withoutContent : field }
 }
 
 extension ClientFields: Sequence {
@@ -86,17 +84,14 @@ extension ClientFields: Sequence {
             defer { position += 1 }
             // In place: a copy of the entry would retain its parts once more.
             let span = entries.span
-            let value = ClientValue(span[position].value.value, showing)
             let field = ClientField(
-                isWithoutContent ? value.withoutContent : value, isEncrypted: span[position].value.isEncrypted)
-            return (span[position].key.text, field)
+                ClientValue(span[position].value.value, showing), isEncrypted: span[position].value.isEncrypted)
+            return (span[position].key.text, isWithoutContent ? field.withoutContent : field)
         }
 
         private mutating func nextGiven() -> (key: String, value: ClientField)? {
             guard let (key, field) = given?.next() else { return nil }
-            return (
-                key, isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
-            )
+            return (key, isWithoutContent ? field.withoutContent : field)
         }
     }
 
@@ -184,6 +179,9 @@ package struct ClientField: Hashable, Codable, Sendable {
         self.value = value
         self.isEncrypted = isEncrypted
     }
+
+    /// The field, with assets that have no contents.
+    fileprivate var withoutContent: ClientField { ClientField(value.withoutContent, isEncrypted: isEncrypted) }
 }
 
 /// The digest that identifies a content and detects damage, computed at once or piece by piece.

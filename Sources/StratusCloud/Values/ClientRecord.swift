@@ -6,7 +6,7 @@ import StratusRecords
 
 /// A record as the server returns it.
 ///
-/// It converts the stored parts when they are read. Most records of a page are only passed on; so each costs two
+/// It converts the stored parts when they are read. Most records of a page are only passed on; so each costs three
 /// references, not a copy of each part.
 package struct ClientRecord: Sendable {
     // Not an enum of the two: reading a part would copy its payload.
