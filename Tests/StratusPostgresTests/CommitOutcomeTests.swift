@@ -39,11 +39,11 @@ import Testing
 @Suite(.enabled(if: PostgresTestStore.isServerThere)) struct CommitOutcomeTests {
     /// Runs the body with a store behind a proxy.
     private static func behindProxy(
-        patienceSeconds: Double = 60,
+        configure: @escaping @Sendable (inout PostgresOptions) -> Void = { _ in },
         _ body: @escaping @Sendable (PostgresTestStore, WireProxy, PostgresStore) throws -> Void
     ) async throws {
         try await TestThreads.offPool {
-            let place = try PostgresTestStore { $0.commitPatienceSeconds = patienceSeconds }
+            let place = try PostgresTestStore(configure: configure)
             let proxy = try WireProxy(place.url)
             defer { proxy.stop() }
             let (store, _) = try PostgresStore.open(url: proxy.url, options: place.options())
@@ -75,7 +75,17 @@ import Testing
             WireFault.silentBefore, .silentAfterForwarding,
         ])
     func silent(fault: WireFault) async throws {
-        try await Self.behindProxy(patienceSeconds: 0.3) { _, proxy, store throws in
+        // Only the second commit is impatient: a loaded machine may answer each of the others late.
+        let commits = Locked(0)
+        let configure: @Sendable (inout PostgresOptions) -> Void = { options in
+            options.testHooks.commitPatienceSeconds = {
+                commits.withLock { commits in
+                    commits += 1
+                    return commits == 2 ? 1 : 60
+                }
+            }
+        }
+        try await Self.behindProxy(configure: configure) { _, proxy, store throws in
             #expect(try store.increment([1]) == 1)
             proxy.plan(fault)
             #expect(try store.increment([1]) == 2)

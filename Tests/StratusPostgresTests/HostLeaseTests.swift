@@ -257,7 +257,7 @@ import Testing
     @Test("a host whose connections hang is overtaken, and the commit that it sent before finds that it is not there")
     func hanging() async throws {
         try await TestThreads.offPool {
-            let place = try PostgresTestStore { $0.commitPatienceSeconds = 60 }
+            let place = try PostgresTestStore()
             let proxy = try WireProxy(place.url)
             defer { proxy.stop() }
             let (first, _) = try PostgresStore.open(url: proxy.url, options: place.options())

@@ -42,8 +42,6 @@ package struct PostgresOptions: Sendable {
     package var announcedRanges: [KeyRange] = []
     /// How long opening tries to reach the server.
     package var openingSeconds = 30.0
-    /// How long a commit waits for its answer before another connection is asked what became of it.
-    package var commitPatienceSeconds = 60.0
     /// Random bits, from the system's generator: for receipts, for the name of a holder, and for pauses.
     package var random: @Sendable () -> UInt64
     /// Gets what an operator should know while the store is open. Nothing has failed.
@@ -61,6 +59,8 @@ package struct PostgresTestHooks: Sendable {
     package var failsNextFetch: (@Sendable () -> Bool)?
     /// Asked before each beat of the host's lease whether it is left out, as in a process that is paused.
     package var holdsBeats: (@Sendable () -> Bool)?
+    /// Asked as each commit is sent how long it waits for its answer before another connection is asked what became of it.
+    package var commitPatienceSeconds: @Sendable () -> Double = { 60 }
     /// How long upkeep waits after each round.
     package var upkeepSeconds: Double?
     /// How long a take-over waits for sessions that it may not end: the server ends them, or their network does.

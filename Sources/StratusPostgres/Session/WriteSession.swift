@@ -158,7 +158,7 @@ final class PostgresWriteSession: PostgresSession {
 
     private var commitLimit: FlushLimit {
         let onEvent = source.options.onEvent
-        return .patient(.now + source.options.commitPatienceSeconds) {
+        return .patient(.now + source.options.testHooks.commitPatienceSeconds()) {
             onEvent(
                 StoreError(
                     .unavailable,
