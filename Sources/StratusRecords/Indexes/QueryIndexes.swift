@@ -68,11 +68,13 @@ extension FieldValue {
         if case .list(let items) = self { items } else { [self] }
     }
 
-    /// The words of its texts, folded.
-    var words: Set<String> {
-        var words: Set<String> = []
-        for case .string(let text) in items { words.formUnion(SearchWords.words(of: text)) }
-        return words
+    /// The words of its texts, folded, in their order. A word that occurs again is repeated.
+    var words: [String] {
+        switch self {
+        case .string(let text): SearchWords.inOrder(of: text)
+        case .list(let items): items.flatMap(\.words)
+        default: []
+        }
     }
 }
 
@@ -84,46 +86,75 @@ extension FieldValue {
 // to the position has any, and none written since. So a writer sets the entries of ready and filling fields, and
 // removes those of all.
 
-/// The values and words of a live record in the indexes for queries.
+/// One entry of a field in an index for queries.
+package struct QueryFact<Content: Hashable & Sendable>: Hashable, Sendable {
+    package var field: FieldKey
+    package var content: Content
+}
+
+/// The values and words of a live record in the indexes for queries, each once.
+///
+/// Arrays, because a save makes them for every record, and most fields have one value and few words.
 package struct QueryFacts: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
-    package var values: [FieldKey: Set<TupleElement>] = [:]
-    package var words: [FieldKey: Set<String>] = [:]
+    package var values: [QueryFact<TupleElement>] = []
+    package var words: [QueryFact<String>] = []
 
-    /// Reads a record for the indexes that are in one of these phases.
-    package init(
-        of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: Set<QueryIndexPhase>
-    ) {
+    /// Reads a record for the indexes that are in one of these phases. It must have at least their fields.
+    package init(of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: [QueryIndexPhase]) {
         name = stored.record.name
         type = stored.record.type
-        for (key, state) in indexes.fields where phases.contains(state.phase) {
-            let value = QueryField(indexKey: key).value(in: stored)
-            let elements = Self.elements(of: value, state.kinds)
-            if !elements.isEmpty { values[key] = elements }
-            guard state.kinds.contains(.words), let value else { continue }
-            let found = value.words
-            guard !found.isEmpty else { continue }
-            words[key] = found.count > IndexedValue.maximumItemCount ? [IndexedValue.tooManyWords] : found
+        for (field, state) in indexes.fields where phases.contains(state.phase) {
+            let value = QueryField(indexKey: field).value(in: stored)
+            if state.kinds.contains(.values), let value { addValues(of: value, in: field) }
+            if state.kinds.contains(.missing), !(value?.hasOrder ?? false) {
+                values.append(QueryFact(field: field, content: IndexedValue.missing))
+            }
+            if state.kinds.contains(.words), let value { addWords(of: value, in: field) }
         }
     }
 
-    private static func elements(of value: FieldValue?, _ kinds: QueryIndexKinds) -> Set<TupleElement> {
-        var elements: Set<TupleElement> = []
-        if kinds.contains(.values), let value {
-            elements = Set(value.items.compactMap { IndexedValue.element(of: $0) })
-            if elements.count > IndexedValue.maximumItemCount { elements = [IndexedValue.tooMany] }
+    private mutating func addValues(of value: FieldValue, in field: FieldKey) {
+        guard case .list(let items) = value else {
+            guard let element = IndexedValue.element(of: value) else { return }
+            values.append(QueryFact(field: field, content: element))
+            return
         }
-        if kinds.contains(.missing), !(value?.hasOrder ?? false) { elements.insert(IndexedValue.missing) }
-        return elements
+        var elements = items.compactMap { IndexedValue.element(of: $0) }.onceEach
+        if elements.count > IndexedValue.maximumItemCount { elements = [IndexedValue.tooMany] }
+        values += elements.lazy.map { QueryFact(field: field, content: $0) }
+    }
+
+    private mutating func addWords(of value: FieldValue, in field: FieldKey) {
+        var found = value.words.onceEach
+        if found.count > IndexedValue.maximumItemCount { found = [IndexedValue.tooManyWords] }
+        words += found.lazy.map { QueryFact(field: field, content: $0) }
+    }
+}
+
+extension Array where Element: Hashable {
+    /// Up to this number, comparing items takes less time than hashing them.
+    private static var comparedCount: Int { 16 }
+
+    /// The different items, each at its first place.
+    fileprivate var onceEach: [Element] {
+        guard count > 1 else { return self }
+        guard count > Self.comparedCount else {
+            return reduce(into: []) { found, item in
+                if !found.contains(item) { found.append(item) }
+            }
+        }
+        var seen = Set<Element>(minimumCapacity: count)
+        return filter { seen.insert($0).inserted }
     }
 }
 
 extension QueryIndexPhase {
     /// The phases in which a writer sets entries.
-    package static let written: Set<QueryIndexPhase> = [.ready, .filling]
+    package static let written: [QueryIndexPhase] = [.ready, .filling]
     /// The phases in which there may be entries.
-    package static let all: Set<QueryIndexPhase> = [.ready, .filling, .clearing]
+    package static let all: [QueryIndexPhase] = [.ready, .filling, .clearing]
 }
 
 extension FieldValue {
@@ -141,11 +172,10 @@ package enum FieldIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.fields
 
     package static func append(_ facts: QueryFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        for (key, elements) in facts.values {
-            for element in elements {
-                mutations.set(EmptyEntry()) {
-                    zone.fieldEntry(type: facts.type, field: key, element: element, name: facts.name, into: &$0)
-                }
+        for fact in facts.values {
+            mutations.set(EmptyEntry()) {
+                zone.fieldEntry(
+                    type: facts.type, field: fact.field, element: fact.content, name: facts.name, into: &$0)
             }
         }
     }
@@ -156,10 +186,8 @@ package enum TokenIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.tokens
 
     package static func append(_ facts: QueryFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        for (key, words) in facts.words {
-            for word in words {
-                mutations.set(EmptyEntry()) { zone.token(word, field: key, name: facts.name, into: &$0) }
-            }
+        for fact in facts.words {
+            mutations.set(EmptyEntry()) { zone.token(fact.content, field: fact.field, name: facts.name, into: &$0) }
         }
     }
 }
@@ -213,21 +241,27 @@ package enum SearchWords {
 
     /// The bytes of a word that count. A longer word is cut there.
     static let maximumWordByteCount = 64
+    private static let longestIgnoredByteCount = ignored.lazy.map(\.utf8.count).max() ?? 0
 
     /// The different words of a text.
-    package static func words(of text: String) -> Set<String> {
-        var words: Set<String> = []
-        var word = ""
+    package static func words(of text: String) -> Set<String> { Set(inOrder(of: text)) }
+
+    /// The words of a text in their order. A word that occurs again is repeated.
+    static func inOrder(of text: String) -> [String] {
+        var words: [String] = []
+        // A word is collected as bytes: appending to a text takes several times as long.
+        var word: [UInt8] = []
         func end() {
             guard !word.isEmpty else { return }
-            if !ignored.contains(word) { words.insert(word) }
-            word = ""
+            let found = String(decoding: word, as: UTF8.self)
+            if word.count > longestIgnoredByteCount || !ignored.contains(found) { words.append(found) }
+            word.removeAll(keepingCapacity: true)
         }
         for scalar in text.unicodeScalars {
             if scalar.value < 0x80 {
-                switch scalar.value {
-                case 0x30...0x39, 0x61...0x7A: append(scalar, to: &word)
-                case 0x41...0x5A: append(Unicode.Scalar(UInt8(scalar.value + 0x20)), to: &word)
+                switch UInt8(truncatingIfNeeded: scalar.value) {
+                case let byte where 0x30...0x39 ~= byte || 0x61...0x7A ~= byte: append(byte, to: &word)
+                case let byte where 0x41...0x5A ~= byte: append(byte + 0x20, to: &word)
                 default: end()
                 }
                 continue
@@ -248,9 +282,13 @@ package enum SearchWords {
         return words
     }
 
-    private static func append(_ scalar: Unicode.Scalar, to word: inout String) {
-        guard word.utf8.count + UTF8.width(scalar) <= maximumWordByteCount else { return }
-        word.unicodeScalars.append(scalar)
+    private static func append(_ byte: UInt8, to word: inout [UInt8]) {
+        if word.count < maximumWordByteCount { word.append(byte) }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to word: inout [UInt8]) {
+        guard word.count + UTF8.width(scalar) <= maximumWordByteCount else { return }
+        word.append(contentsOf: String(scalar).utf8)
     }
 }
 

@@ -214,6 +214,8 @@ package struct KeyMutations: Sendable {
 
     package var isEmpty: Bool { places.isEmpty }
     package var count: Int { places.count }
+    /// The bytes of all keys and values.
+    package var byteCount: Int { bytes.count }
     /// The bytes that all mutations count against the limit of a transaction.
     package private(set) var countedByteCount = 0
 

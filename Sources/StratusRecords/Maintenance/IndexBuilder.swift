@@ -138,15 +138,23 @@ extension RecordTransaction {
         let names = try store.collect(range, limit: recordLimit) { key, _ in
             try ZoneKeys.readName(key, prefixByteCount: whole.lower.count)
         }
-        let startByteCount = store.cost.bytesWritten
+        let fields = FieldSelection.only(Set(entry.fields.keys))
+        let isClearing = entry.fields.values.contains { $0.phase == .clearing }
+        var mutations = KeyMutations()
         var count = 0
-        for name in names where store.cost.bytesWritten - startByteCount < byteLimit {
+        for name in names where mutations.byteCount < byteLimit {
             count += 1
             entry.position = name
-            guard let stored = try zone.record(name) else { continue }
+            guard let stored = try zone.record(name, fields: fields) else { continue }
             let filled = QueryFacts(of: stored, entry, in: [.filling])
-            try write(filled, cleared: QueryFacts(of: stored, entry, in: [.clearing]), zone)
+            FieldIndex.append(filled, in: zone.keys, to: &mutations)
+            TokenIndex.append(filled, in: zone.keys, to: &mutations)
+            guard isClearing else { continue }
+            let cleared = QueryFacts(of: stored, entry, in: [.clearing])
+            FieldIndex.appendDifference(from: cleared, to: nil, in: zone.keys, to: &mutations)
+            TokenIndex.appendDifference(from: cleared, to: nil, in: zone.keys, to: &mutations)
         }
+        try writing { try mutations.write(to: $0) }
         if count == names.count, names.count < recordLimit {
             entry.position = nil
             entry.fields = entry.fields.filter { $0.value.phase != .clearing }
@@ -158,13 +166,6 @@ extension RecordTransaction {
             try set(build.keys.queryIndexes(of: type), to: entry.encoded())
         }
         return (false, count)
-    }
-
-    private func write(_ filled: QueryFacts, cleared: QueryFacts, _ zone: ZoneReader) throws {
-        let set = FieldIndex.entries(of: filled, in: zone.keys) + TokenIndex.entries(of: filled, in: zone.keys)
-        for entry in set { try self.set(entry.key, to: entry.value) }
-        let gone = FieldIndex.entries(of: cleared, in: zone.keys) + TokenIndex.entries(of: cleared, in: zone.keys)
-        for entry in gone { try delete(entry.key) }
     }
 
     private func firstUnfinished(

@@ -182,10 +182,11 @@ extension ZoneReader {
         case .fields:
             let parts = try keys.readFieldKey(key)
             guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
-            return facts.values[parts.field]?.contains(parts.value) ?? false
+            return facts.values.contains(QueryFact(field: parts.field, content: parts.value))
         case .tokens:
             let parts = try keys.readTokenKey(key)
-            return try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
+            let word = QueryFact(field: parts.field, content: parts.token)
+            return try queryFacts(of: parts.name)?.words.contains(word) ?? false
         case .endedChildren:
             let parts = try keys.readEndedChildKey(key)
             let twin = keys.endedParent(child: parts.child, ended: parts.ended)
@@ -264,8 +265,8 @@ extension QueryFacts {
     /// The facts of some of the fields.
     func leaving(_ isWanted: (FieldKey) -> Bool) -> QueryFacts {
         var facts = self
-        facts.values = values.filter { isWanted($0.key) }
-        facts.words = words.filter { isWanted($0.key) }
+        facts.values = values.filter { isWanted($0.field) }
+        facts.words = words.filter { isWanted($0.field) }
         return facts
     }
 }

@@ -10,10 +10,10 @@ import StratusStore
 final class RecordDraft {
     let name: RecordName
     let old: StoredState
-    /// The record to store; nil for a deletion.
+    /// The record to store; nil for a deletion. It is large: use `isSaved` to learn whether there is one.
     let new: Record?
     /// Whether the item saves a record.
-    var isSaved: Bool { new != nil }
+    let isSaved: Bool
     /// Whether a live record is stored under the name.
     let wasLive: Bool
     let oldParent: RecordName?
@@ -50,9 +50,13 @@ final class RecordDraft {
     init(_ mutation: RecordMutation, old: StoredState) {
         self.old = old
         name = mutation.name
-        if case .save(let record) = mutation { new = record } else { new = nil }
-        newParent = new?.parent
-        newShare = new?.share
+        if case .save(let record) = mutation {
+            (isSaved, newParent, newShare) = (true, record.parent, record.share)
+            new = record
+        } else {
+            (isSaved, newParent, newShare) = (false, nil, nil)
+            new = nil
+        }
         if case .live(let live) = old {
             wasLive = true
             oldParent = live.header.parent
@@ -62,7 +66,6 @@ final class RecordDraft {
             oldParent = nil
             oldShare = nil
         }
-        let isSaved = new != nil
         isEffective = isSaved || wasLive
         isPlacedAnew = wasLive && isSaved ? oldParent != newParent : isEffective
         isMarkedAnew = oldShare != newShare
