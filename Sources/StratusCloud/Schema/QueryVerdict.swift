@@ -325,8 +325,8 @@ struct QueryTranslation {
         case .listDoesNotContainAll: return negative(containsAll(operand, field))
         case .listMemberBeginsWith: return positive(.listMemberBeginsWith(operand.text))
         case .noListMemberBeginsWith: return negative(.listMemberBeginsWith(operand.text))
-        case .containsAnyToken: return positive(.anyWord(SearchWords.words(of: operand.text)))
-        case .containsAllTokens: return positive(.allWords(SearchWords.words(of: operand.text)))
+        case .containsAnyToken: return positive(.anyWord(Set(SearchWords.words(of: operand.text))))
+        case .containsAllTokens: return positive(.allWords(Set(SearchWords.words(of: operand.text))))
         case .isNear:
             guard case .location(let place) = operand, let radius = filter.radius else { return positive(.isIn([])) }
             return positive(.isNear(place, radiusMetres: radius * metresPerUnit))

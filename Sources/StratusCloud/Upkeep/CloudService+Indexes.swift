@@ -27,7 +27,7 @@ extension CloudService {
             recordCount = try engine.read { try $0.unbuiltRecordCount(counter) }
         }
         try engine.buildIndexes(
-            pause: pace.pause, rest: pace.restShortly,
+            pause: pace.pause, rest: pace.rest,
             shouldContinue: {
                 tell?(IndexingProgress(part: .records, doneCount: $0.recordsVisited, totalCount: recordCount))
                 return pace.shouldContinue()

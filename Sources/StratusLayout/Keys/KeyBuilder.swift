@@ -206,17 +206,10 @@ enum KeyBuilder {
     static func key<each Part: KeyElement>(_ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(prefix.count + 64)
-        append(prefix, tag: tag, repeat each parts, to: &key)
-        return key
-    }
-
-    /// Appends the same key to a buffer.
-    static func append<each Part: KeyElement>(
-        _ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part, to key: inout [UInt8]
-    ) {
         key.append(contentsOf: prefix)
         TupleWriter.appendInteger(UInt64(tag), to: &key)
         repeat (each parts).append(to: &key)
+        return key
     }
 
     /// The first bytes after all keys that begin with `prefix`. Every element's type code is below 0xFF.

@@ -139,7 +139,11 @@ extension ZoneKeys {
     package func fieldEntry(
         type: RecordType, field: FieldKey, element: TupleElement, name: RecordName, into key: inout [UInt8]
     ) {
-        append(.fields, type, field, element, name, to: &key)
+        begin(.fields, &key)
+        type.append(to: &key)
+        field.append(to: &key)
+        element.append(to: &key)
+        name.append(to: &key)
     }
 
     package func readFieldKey(_ key: Span<UInt8>) throws(StoreError) -> FieldKeyParts {
@@ -187,7 +191,10 @@ extension ZoneKeys {
     }
 
     package func token(_ token: String, field: FieldKey, name: RecordName, into key: inout [UInt8]) {
-        append(.tokens, token, field, name, to: &key)
+        begin(.tokens, &key)
+        token.append(to: &key)
+        field.append(to: &key)
+        name.append(to: &key)
     }
     /// The records with a word in a field, in the order of names.
     package func tokens(_ token: String, field: FieldKey) -> KeyRange { range(.tokens, token, field) }

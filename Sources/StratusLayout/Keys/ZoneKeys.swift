@@ -47,8 +47,11 @@ package struct ZoneKeys: Hashable, Sendable {
     /// Every key of one keyspace of the zone.
     package func keyspace(_ keyspace: ZoneKeyspace) -> KeyRange { range(keyspace) }
 
-    func append<each Part: KeyElement>(_ keyspace: ZoneKeyspace, _ parts: repeat each Part, to key: inout [UInt8]) {
-        KeyBuilder.append(prefix, tag: keyspace.rawValue, repeat each parts, to: &key)
+    /// Appends how every key of a keyspace begins. Each part then appends itself: these keys are written for every
+    /// record, and a parameter pack would copy each part and call it through a witness.
+    func begin(_ keyspace: ZoneKeyspace, _ key: inout [UInt8]) {
+        key.append(contentsOf: prefix)
+        TupleWriter.appendInteger(UInt64(keyspace.rawValue), to: &key)
     }
 
     func key<each Part: KeyElement>(_ keyspace: ZoneKeyspace, _ parts: repeat each Part) -> [UInt8] {
@@ -108,13 +111,16 @@ extension ZoneKeys {
     package func header() -> [UInt8] { key(.header) }
 
     /// The key of a record or its tombstone, and of the first chunk of a large record.
-    package func record(_ name: RecordName, into key: inout [UInt8]) { append(.records, name, to: &key) }
+    package func record(_ name: RecordName, into key: inout [UInt8]) {
+        begin(.records, &key)
+        name.append(to: &key)
+    }
     package func record(_ name: RecordName) -> [UInt8] { key(.records, name) }
 
     /// The key of the record whose name is the end of another key, from `nameOffset` on: a name has the same bytes in
     /// all keys.
     package func record(namedIn other: Span<UInt8>, from nameOffset: Int, into key: inout [UInt8]) {
-        append(.records, to: &key)
+        begin(.records, &key)
         key.append(addingCapacity: other.count - nameOffset) { output in
             for index in nameOffset..<other.count { output.append(other[index]) }
         }
@@ -123,7 +129,9 @@ extension ZoneKeys {
     /// The key of a later chunk of a large record: `index` is 1 or more.
     package func recordChunk(_ name: RecordName, index: Int, into key: inout [UInt8]) {
         precondition(index >= 1, "The first chunk of a record is stored under the record's own key.")
-        append(.records, name, UInt64(index), to: &key)
+        begin(.records, &key)
+        name.append(to: &key)
+        UInt64(index).append(to: &key)
     }
     package func recordChunk(_ name: RecordName, index: Int) -> [UInt8] {
         var key: [UInt8] = []
@@ -151,7 +159,10 @@ extension ZoneKeys {
         return (name, index)
     }
 
-    package func change(sequence: UInt64, into key: inout [UInt8]) { append(.changes, sequence, to: &key) }
+    package func change(sequence: UInt64, into key: inout [UInt8]) {
+        begin(.changes, &key)
+        sequence.append(to: &key)
+    }
     package func change(sequence: UInt64) -> [UInt8] { key(.changes, sequence) }
     package func changes(after sequence: UInt64) -> KeyRange { keyspace(.changes).after(change(sequence: sequence)) }
     /// The changes after `sequence`, up to and including `last`.
@@ -176,7 +187,10 @@ extension ZoneKeys {
 
 extension ZoneKeys {
     /// The key of the small entry that names a record's parent and share.
-    package func parent(of name: RecordName, into key: inout [UInt8]) { append(.parents, name, to: &key) }
+    package func parent(of name: RecordName, into key: inout [UInt8]) {
+        begin(.parents, &key)
+        name.append(to: &key)
+    }
     package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
     /// The record in a key of the parents keyspace.
     package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
@@ -184,7 +198,9 @@ extension ZoneKeys {
     }
 
     package func child(parent: RecordName, name: RecordName, into key: inout [UInt8]) {
-        append(.children, parent, name, to: &key)
+        begin(.children, &key)
+        parent.append(to: &key)
+        name.append(to: &key)
     }
     package func child(parent: RecordName, name: RecordName) -> [UInt8] { key(.children, parent, name) }
     /// The children of a record. `readChild(_:prefixByteCount:)` wants the number of bytes of `lower`.
@@ -201,7 +217,10 @@ extension ZoneKeys {
         return try reader.finish { $0 }
     }
 
-    package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
+    package func shareRoot(_ name: RecordName, into key: inout [UInt8]) {
+        begin(.shareRoots, &key)
+        name.append(to: &key)
+    }
     package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
     package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
         try read(key, .shareRoots) { $0 }
@@ -209,7 +228,9 @@ extension ZoneKeys {
 
     /// The key of a record's share count. The parent, nil for a record that has none, comes first.
     package func shareCount(parent: RecordName?, name: RecordName, into key: inout [UInt8]) {
-        append(.shareCounts, parent, name, to: &key)
+        begin(.shareCounts, &key)
+        parent.append(to: &key)
+        name.append(to: &key)
     }
     package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] { key(.shareCounts, parent, name) }
     /// The share counts of a record's children, or of the records that have no parent.
@@ -221,7 +242,11 @@ extension ZoneKeys {
     package func reference(
         target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction, into key: inout [UInt8]
     ) {
-        append(.references, target, source, field, action, to: &key)
+        begin(.references, &key)
+        target.append(to: &key)
+        source.append(to: &key)
+        field.append(to: &key)
+        action.append(to: &key)
     }
     /// Every reference to a record.
     package func references(to target: RecordName) -> KeyRange { range(.references, target) }
@@ -232,7 +257,9 @@ extension ZoneKeys {
     }
 
     package func type(_ type: RecordType, name: RecordName, into key: inout [UInt8]) {
-        append(.types, type, name, to: &key)
+        begin(.types, &key)
+        type.append(to: &key)
+        name.append(to: &key)
     }
     package func type(_ type: RecordType, name: RecordName) -> [UInt8] { key(.types, type, name) }
     /// The live records of a type, in the order of names.
@@ -256,7 +283,9 @@ extension ZoneKeys {
 
     /// The key of a parent that `child` had until the change `ended`.
     package func endedParent(child: RecordName, ended: UInt64, into key: inout [UInt8]) {
-        append(.endedParents, child, ended, to: &key)
+        begin(.endedParents, &key)
+        child.append(to: &key)
+        ended.append(to: &key)
     }
     package func endedParent(child: RecordName, ended: UInt64) -> [UInt8] { key(.endedParents, child, ended) }
     package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {
@@ -266,7 +295,10 @@ extension ZoneKeys {
     /// The key of a child that `parent` had until the change `ended`. The change comes before the child, so that the
     /// children that ended after a token are one range.
     package func endedChild(parent: RecordName, child: RecordName, ended: UInt64, into key: inout [UInt8]) {
-        append(.endedChildren, parent, ended, child, to: &key)
+        begin(.endedChildren, &key)
+        parent.append(to: &key)
+        ended.append(to: &key)
+        child.append(to: &key)
     }
     package func endedChild(parent: RecordName, child: RecordName, ended: UInt64) -> [UInt8] {
         key(.endedChildren, parent, ended, child)
@@ -279,7 +311,9 @@ extension ZoneKeys {
 
     /// The key of a share that `root` was the root of until the change `ended`.
     package func endedShare(root: RecordName, ended: UInt64, into key: inout [UInt8]) {
-        append(.endedShares, root, ended, to: &key)
+        begin(.endedShares, &key)
+        root.append(to: &key)
+        ended.append(to: &key)
     }
     package func endedShare(root: RecordName, ended: UInt64) -> [UInt8] { key(.endedShares, root, ended) }
     package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {

@@ -59,7 +59,8 @@ package struct PostgresTestHooks: Sendable {
     package var failsNextFetch: (@Sendable () -> Bool)?
     /// Asked before each beat of the host's lease whether it is left out, as in a process that is paused.
     package var holdsBeats: (@Sendable () -> Bool)?
-    /// Asked as each commit is sent how long it waits for its answer before another connection is asked what became of it.
+    /// Asked as each commit is sent how long it waits for its answer before another connection is asked what became of
+    /// it.
     package var commitPatienceSeconds: @Sendable () -> Double = { 60 }
     /// How long upkeep waits after each round.
     package var upkeepSeconds: Double?

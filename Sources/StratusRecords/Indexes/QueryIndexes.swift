@@ -29,10 +29,14 @@ package enum QueryField: Hashable, Sendable {
 }
 
 extension QueryField {
+    private static let system: [QueryField] = [.created, .modified, .creator, .modifier]
+
     /// The field whose index has this name.
     package init(indexKey: FieldKey) {
-        let system: [QueryField] = [.created, .modified, .creator, .modifier]
-        self = system.first { $0.indexKey == indexKey } ?? .field(indexKey)
+        self = .field(indexKey)
+        // Only the system's names begin so, and this is asked for every field of every record.
+        guard indexKey.text.utf8.first == UInt8(ascii: "_") else { return }
+        if let field = Self.system.first(where: { $0.indexKey == indexKey }) { self = field }
     }
 }
 
@@ -68,11 +72,11 @@ extension FieldValue {
         if case .list(let items) = self { items } else { [self] }
     }
 
-    /// The words of its texts, folded, in their order. A word that occurs again is repeated.
+    /// The different words of its texts, folded.
     var words: [String] {
         switch self {
-        case .string(let text): SearchWords.inOrder(of: text)
-        case .list(let items): items.flatMap(\.words)
+        case .string(let text): SearchWords.words(of: text)
+        case .list(let items): items.flatMap(\.words).onceEach
         default: []
         }
     }
@@ -105,6 +109,7 @@ package struct QueryFacts: Hashable, Sendable {
     package init(of stored: StoredRecord, _ indexes: QueryIndexesEntry, in phases: [QueryIndexPhase]) {
         name = stored.record.name
         type = stored.record.type
+        values.reserveCapacity(indexes.fields.count)
         for (field, state) in indexes.fields where phases.contains(state.phase) {
             let value = QueryField(indexKey: field).value(in: stored)
             if state.kinds.contains(.values), let value { addValues(of: value, in: field) }
@@ -127,9 +132,10 @@ package struct QueryFacts: Hashable, Sendable {
     }
 
     private mutating func addWords(of value: FieldValue, in field: FieldKey) {
-        var found = value.words.onceEach
+        var found = value.words
         if found.count > IndexedValue.maximumItemCount { found = [IndexedValue.tooManyWords] }
-        words += found.lazy.map { QueryFact(field: field, content: $0) }
+        words.reserveCapacity(words.count + found.count)
+        for word in found { words.append(QueryFact(field: field, content: word)) }
     }
 }
 
@@ -141,9 +147,12 @@ extension Array where Element: Hashable {
     fileprivate var onceEach: [Element] {
         guard count > 1 else { return self }
         guard count > Self.comparedCount else {
-            return reduce(into: []) { found, item in
-                if !found.contains(item) { found.append(item) }
+            for index in indices.dropFirst() where self[..<index].contains(self[index]) {
+                return reduce(into: []) { found, item in
+                    if !found.contains(item) { found.append(item) }
+                }
             }
+            return self
         }
         var seen = Set<Element>(minimumCapacity: count)
         return filter { seen.insert($0).inserted }
@@ -243,25 +252,23 @@ package enum SearchWords {
     static let maximumWordByteCount = 64
     private static let longestIgnoredByteCount = ignored.lazy.map(\.utf8.count).max() ?? 0
 
-    /// The different words of a text.
-    package static func words(of text: String) -> Set<String> { Set(inOrder(of: text)) }
-
-    /// The words of a text in their order. A word that occurs again is repeated.
-    static func inOrder(of text: String) -> [String] {
+    /// The different words of a text, in their order.
+    package static func words(of text: String) -> [String] {
         var words: [String] = []
         // A word is collected as bytes: appending to a text takes several times as long.
-        var word: [UInt8] = []
+        var word = Word()
         func end() {
-            guard !word.isEmpty else { return }
-            let found = String(decoding: word, as: UTF8.self)
-            if word.count > longestIgnoredByteCount || !ignored.contains(found) { words.append(found) }
-            word.removeAll(keepingCapacity: true)
+            guard word.byteCount > 0 else { return }
+            let isLong = word.byteCount > longestIgnoredByteCount
+            let found = word.takeText()
+            if isLong || !ignored.contains(found) { words.append(found) }
         }
         for scalar in text.unicodeScalars {
             if scalar.value < 0x80 {
-                switch UInt8(truncatingIfNeeded: scalar.value) {
-                case let byte where 0x30...0x39 ~= byte || 0x61...0x7A ~= byte: append(byte, to: &word)
-                case let byte where 0x41...0x5A ~= byte: append(byte + 0x20, to: &word)
+                let byte = UInt8(truncatingIfNeeded: scalar.value)
+                switch byte {
+                case 0x30...0x39, 0x61...0x7A: word.append(byte)
+                case 0x41...0x5A: word.append(byte + 0x20)
                 default: end()
                 }
                 continue
@@ -271,24 +278,41 @@ package enum SearchWords {
             case .uppercaseLetter, .titlecaseLetter, .lowercaseLetter:
                 for lower in scalar.properties.lowercaseMapping.unicodeScalars
                 where lower.properties.generalCategory != .nonspacingMark {
-                    append(DiacriticFolding.base(of: lower), to: &word)
+                    word.append(DiacriticFolding.base(of: lower))
                 }
             case .otherLetter, .modifierLetter, .decimalNumber, .letterNumber, .otherNumber, .spacingMark:
-                append(scalar, to: &word)
+                word.append(scalar)
             default: end()
             }
         }
         end()
-        return words
+        return words.onceEach
     }
 
-    private static func append(_ byte: UInt8, to word: inout [UInt8]) {
-        if word.count < maximumWordByteCount { word.append(byte) }
-    }
+    /// The bytes of a word while it is read.
+    private struct Word {
+        private var bytes: InlineArray<64, UInt8> = .init(repeating: 0)
+        private(set) var byteCount = 0
 
-    private static func append(_ scalar: Unicode.Scalar, to word: inout [UInt8]) {
-        guard word.count + UTF8.width(scalar) <= maximumWordByteCount else { return }
-        word.append(contentsOf: String(scalar).utf8)
+        mutating func append(_ byte: UInt8) {
+            guard byteCount < maximumWordByteCount else { return }
+            bytes[byteCount] = byte
+            byteCount += 1
+        }
+
+        /// Appends a character whole, or not at all.
+        mutating func append(_ scalar: Unicode.Scalar) {
+            guard byteCount + UTF8.width(scalar) <= maximumWordByteCount else { return }
+            for byte in String(scalar).utf8 { append(byte) }
+        }
+
+        /// The word; then nothing is left of it.
+        mutating func takeText() -> String {
+            defer { byteCount = 0 }
+            // Only whole characters were appended, so the check never fails.
+            guard let text = try? UTF8Span(validating: bytes.span.extracting(0..<byteCount)) else { return "" }
+            return String(copying: text)
+        }
     }
 }
 

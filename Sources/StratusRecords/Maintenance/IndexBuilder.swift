@@ -25,14 +25,18 @@ extension RecordEngine {
     private static let buildBatchByteCount = 1_000_000
 
     /// Finishes the unfinished indexes of all zones. `pause`, `rest` and `shouldContinue` are those of
-    /// `purgeDeletedZones`. Another call continues where this one stopped.
+    /// `purgeDeletedZones`; `rest` is called after batches beside which others wrote. Another call continues where this
+    /// one stopped.
     @discardableResult
     package func buildIndexes(
-        pause: () -> Void, rest: () -> Void = {}, shouldContinue: (IndexBuildProgress) -> Bool = { _ in true }
+        pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
+        shouldContinue: (IndexBuildProgress) -> Bool = { _ in true }
     ) throws -> IndexBuildProgress {
+        let clock = ContinuousClock()
         var progress = IndexBuildProgress()
         var pausesInARow = 0
         var last: [UInt8]?
+        var commitCount = store.statistics.transactionsCommitted
         while let build = try next(in: GlobalKeys.keyspace(.indexBuilds), from: last, IndexBuild.init) {
             last = build.key
             guard shouldContinue(progress) else { return progress }
@@ -43,6 +47,7 @@ extension RecordEngine {
                 continue
             }
             pausesInARow = 0
+            let began = clock.now
             let done = try transact { transaction in
                 try transaction.buildBatch(
                     of: build, recordLimit: options.limits.indexBatchCount, Self.buildBatchByteCount)
@@ -50,7 +55,12 @@ extension RecordEngine {
             progress.commits += 1
             progress.recordsVisited += done.recordCount
             if done.isFinished { progress.zonesFinished += 1 }
-            rest()
+            // Nobody wants a turn if the batch is the only write since the last one. Other hosts' writes are not known.
+            let newCount = store.statistics.transactionsCommitted
+            if store.isShared || newCount > commitCount + 1 {
+                rest(BackgroundRest.seconds(afterBuildingFor: (clock.now - began) / .seconds(1)))
+            }
+            commitCount = newCount
         }
         return progress
     }

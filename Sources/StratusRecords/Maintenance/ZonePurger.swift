@@ -118,12 +118,19 @@ package enum BackgroundRest {
 
     /// A purge works one part in so many of the time: freeing room is not urgent.
     private static let purgeTurnCount = 8.0
+    /// An index is built two fifths of the time beside writers: they keep at least half of their speed.
+    private static let buildingTurnCount = 2.5
     /// A batch may take long because it waited for others: the rest has a limit.
     private static let longestSeconds = 0.25
 
     /// The rest after a batch of a purge that took `workedSeconds`.
     static func seconds(afterPurgingFor workedSeconds: Double) -> Double {
         min(workedSeconds * (purgeTurnCount - 1), longestSeconds)
+    }
+
+    /// The rest after a batch of an index that took `workedSeconds`.
+    static func seconds(afterBuildingFor workedSeconds: Double) -> Double {
+        min(workedSeconds * (buildingTurnCount - 1), longestSeconds)
     }
 }
 

@@ -109,6 +109,28 @@ struct QueryTests {
         #expect(try found("bob smith") == ["a", "b"])
     }
 
+    @Test("[Q-05] words are cut between characters after 64 bytes; repeated words, and hundreds of them, are all found")
+    func manyWords() throws {
+        let bench = try RecordBench(inMemory: true)
+        try bench.makeNotes()
+        let start = String(repeating: "x", count: 63)
+        let (some, many) = ((0..<40).map { "w\($0)" }, (0..<300).map { "v\($0)" })
+        try bench.save(
+            .new("a", ["title": .string(start + "яz")]),
+            .new("b", ["title": .string((some + some).joined(separator: " "))]),
+            .new("c", ["title": .string(many.joined(separator: ", "))]))
+        func found(_ text: String) throws -> [String] {
+            try bench.names(.all("Note", .where("", .containsAnyToken, .string(text)))).sorted()
+        }
+        for _ in 0..<2 {
+            #expect(try found(start + "z") == ["a"])
+            #expect(try found(start).isEmpty)
+            #expect(try found("w0 w39") == ["b"])
+            #expect(try found("v299") == ["c"])
+            try bench.buildIndexes()
+        }
+    }
+
     @Test("[Q-06] texts are compared byte by byte, for equality and for prefixes")
     func exactTexts() throws {
         let bench = try RecordBench(inMemory: true)

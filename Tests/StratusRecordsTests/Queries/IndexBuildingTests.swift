@@ -51,6 +51,34 @@ struct IndexBuildingTests {
         }
     }
 
+    @Test("building indexes rests after batches beside which others wrote, and after no other")
+    func rests() throws {
+        let random = SplitMix64(seed: 7)
+        let store = MemoryStore()
+        let engine = try Self.engine(on: store, random)
+        let records = (0..<20).map { RecordMutation.save(Record(name: RecordName("\($0)"), type: "Thing")) }
+        try engine.transact { try $0.apply(MutationRequest(records, stamp: Self.stamp(1), tagSalt: 1), in: Self.id) }
+        func restCount(_ field: FieldKey, writingAfter writes: Int) throws -> Int {
+            try engine.transact { transaction in
+                let zone = try transaction.existingZone(Self.id)
+                try transaction.setQueryIndexes([field: [.values, .missing]], of: "Thing", in: zone)
+            }
+            var (batches, rests) = (0, 0)
+            try engine.buildIndexes(pause: {}, rest: { rests += $0 > 0 ? 1 : 0 }) { progress in
+                batches = progress.commits
+                if batches == writes {
+                    let request = MutationRequest([records[0]], stamp: Self.stamp(2), tagSalt: 2)
+                    _ = try? engine.transact { try $0.apply(request, in: Self.id) }
+                }
+                return true
+            }
+            #expect(batches > 5)
+            return rests
+        }
+        #expect(try restCount("a", writingAfter: -1) == 0)
+        #expect(try restCount("b", writingAfter: 2) == 1)
+    }
+
     private static func engine(on store: any OrderedStore, _ random: SplitMix64) throws -> RecordEngine {
         var random = random
         var options = RecordEngineOptions()
