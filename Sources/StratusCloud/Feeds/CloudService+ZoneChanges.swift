@@ -164,8 +164,21 @@ extension ZoneToken.Progress {
 
 /// The shares that a person sees at a sequence.
 struct GuestSight {
-    var sequence: UInt64 = 0
-    var shares: Set<RecordName> = []
+    /// Up to this number, comparing names takes less time than hashing one.
+    private static let comparedCount = 4
+
+    let sequence: UInt64
+    let shares: Set<RecordName>
+    /// The shares, if they are few.
+    private let few: [RecordName]
+
+    init(sequence: UInt64 = 0, shares: Set<RecordName> = []) {
+        (self.sequence, self.shares) = (sequence, shares)
+        few = shares.count <= Self.comparedCount ? Array(shares) : []
+    }
+
+    /// Whether the person sees the share of this name. It is asked for every change.
+    func sees(_ share: RecordName) -> Bool { few.isEmpty ? shares.contains(share) : few.contains(share) }
 }
 
 /// Which shares of a zone a person could see at which time: from their current and ended acceptances with a permission

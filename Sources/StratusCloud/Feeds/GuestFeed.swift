@@ -50,7 +50,7 @@ struct GuestFeed {
     var walker: GuestWalker?
     var changedShares: [RecordName] = []
     /// Whether the round reads every record of the zone, so that no other walks are needed.
-    private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
+    var coversZone = false
     var batch: ArraySlice<LatestWrite> = []
 
     /// The end of the round.
@@ -69,7 +69,8 @@ struct GuestFeed {
             atEnd = admissions.sight(at: end)
             changedShares = admissions.changed(
                 after: progress.base, upTo: end, countingReturns: progress.redelivers && !isFresh)
-            if changedShares.contains(ShareContent.zoneWideName) { changedShares = [ShareContent.zoneWideName] }
+            coversZone = changedShares.contains(ShareContent.zoneWideName)
+            if coversZone { changedShares = [ShareContent.zoneWideName] }
             walker = nil
             batch = []
             guard try finishRound() else {
@@ -107,16 +108,14 @@ struct GuestFeed {
                 }
                 guard !page.isFull else { return false }
                 take(change)
-                try tell(change.name, .changed, change.kind)
-                try walkBelow(change.name)
+                if try tell(change.name, .changed, change.kind) { try walkBelow(change.name) }
             case .laterChanges:
                 guard let change = try nextChange(upTo: now) else { return true }
                 guard !page.isFull else { return false }
                 take(change)
                 page.look()
                 guard try isMoved(change.name) else { continue }
-                try tell(change.name, .later, change.kind)
-                try walkBelow(change.name)
+                if try tell(change.name, .later, change.kind) { try walkBelow(change.name) }
             }
         }
         return true
@@ -275,7 +274,7 @@ extension GuestFeed {
     private mutating func finishZone(after last: RecordName?) throws -> Bool {
         var last = last
         // A zone that is shared as a whole has no other shares (SH-09): every live record is seen.
-        let isSimple = isFresh && isEndNow && atEnd.shares.contains(ShareContent.zoneWideName)
+        let isSimple = isFresh && isEndNow && atEnd.sees(ShareContent.zoneWideName)
         while true {
             let names = try recordNames(after: last, limit: Self.nameCount)
             for (name, isTombstone) in names {
@@ -328,23 +327,43 @@ extension GuestFeed {
         guard !sight.shares.isEmpty else { return false }
         switch try history.membership(name, at: sight.sequence) {
         case .absent: return false
-        case .none: return sight.shares.contains(SharedAccess.share(decidingFor: nil))
-        case .share(let share): return sight.shares.contains(SharedAccess.share(decidingFor: share))
+        case .none: return sight.sees(SharedAccess.share(decidingFor: nil))
+        case .share(let share): return sight.sees(SharedAccess.share(decidingFor: share))
         }
     }
 
     /// Delivers a record or its deletion, if necessary. `known` is the kind of its change; `below` is whether the
     /// records around it were seen, if known.
+    ///
+    /// Returns false if nobody there was seen, at base or end: neither the record nor what is around it.
+    @discardableResult
     mutating func tell(
         _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved,
         below: (base: Bool, end: Bool)? = nil
-    ) throws {
+    ) throws -> Bool {
         page.look()
-        let (base, end) = (atBase.shares.contains(name), atEnd.shares.contains(name))
-        // Everyone who has accepted a share sees its record, in any place. The record's type is only read if there may
-        // be something to deliver.
-        let mayEnd = try end || below?.end ?? isSeen(name, atEnd)
-        guard try mayEnd || base || below?.base ?? isSeen(name, atBase) else { return }
+        guard let mayEnd = try mayBeSeen(name, below) else { return false }
+        try tellSeen(name, reason, known, below, mayEnd: mayEnd)
+        return true
+    }
+
+    /// Whether a record may be seen at the end; nil if neither there nor at the base. Everyone who has accepted a share
+    /// sees its record, in any place.
+    private func mayBeSeen(_ name: RecordName, _ below: (base: Bool, end: Bool)?) throws -> Bool? {
+        // No `||` and `??`: each would copy this feed for its right side, and most changes are not seen.
+        if atEnd.sees(name) { return true }
+        let isBelowSeen = if let below { below.end } else { try isSeen(name, atEnd) }
+        if isBelowSeen { return true }
+        if atBase.sees(name) { return false }
+        let wasBelowSeen = if let below { below.base } else { try isSeen(name, atBase) }
+        return wasBelowSeen ? false : nil
+    }
+
+    private mutating func tellSeen(
+        _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind, _ below: (base: Bool, end: Bool)?,
+        mayEnd: Bool
+    ) throws {
+        // The record's type is only read if there may be something to deliver.
         var decoded: DecodedRecord?
         let type: RecordType
         if case .deleted(let deletedType, _) = known {
@@ -355,7 +374,7 @@ extension GuestFeed {
             type = try deletedType(of: name)
         }
         let isShare = type == ShareContent.recordType
-        if isShare ? end : mayEnd {
+        if isShare ? atEnd.sees(name) : mayEnd {
             guard reason != .later else { return }
             guard let decoded, try isSeenNow(name, isShare: isShare) else {
                 progress.round?.willRedeliver = true
@@ -381,12 +400,12 @@ extension GuestFeed {
 
     private func isSeenNow(_ name: RecordName, isShare: Bool) throws -> Bool {
         guard !isEndNow else { return true }
-        if atNow.shares.contains(name) { return true }
+        if atNow.sees(name) { return true }
         return try !isShare && isSeen(name, atNow)
     }
 
     private func wasSeen(_ name: RecordName, isShare: Bool, _ below: (base: Bool, end: Bool)?) throws -> Bool {
-        if atBase.shares.contains(name) { return true }
+        if atBase.sees(name) { return true }
         guard !isShare else { return false }
         return try below?.base ?? isSeen(name, atBase)
     }

@@ -3,7 +3,9 @@
 //
 // The parent entries hold the present. Ended entries are in separate keyspaces, by record. These are small in most
 // zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
-// are large, every look-up is a seek. Answers are kept as long as the history: for one page of a feed.
+// are large, every look-up is a seek. Answers are kept as long as the history, for one page of a feed: those of records
+// that may be above others, and of the last one of the rest. Most changes are of records without children, and asking
+// for each of them in a table would take longer than all other work on a change that nobody sees.
 
 package import StratusLayout
 package import StratusModel
@@ -34,7 +36,11 @@ package final class ZoneHistory {
     /// The zone's last change.
     package let now: UInt64
     private var nodes: [RecordName: ParentEntry?] = [:]
-    private var memberships: [UInt64: [RecordName: PastMembership]] = [:]
+    /// The last record whose place is not in `nodes`, and its place.
+    private var lastName: RecordName?
+    private var lastNode: ParentEntry?
+    /// The shares of records that have others below them, at each moment that is asked for: a few.
+    private var memberships: [(moment: UInt64, ofRecords: [RecordName: PastMembership])] = []
     private var links: EndedTable
     private var marks: EndedTable
     private var children: EndedTable
@@ -70,22 +76,34 @@ package final class ZoneHistory {
 
     /// The present place of a record, or nil if no live record has this name.
     package func node(_ name: RecordName) throws -> ParentEntry? {
+        if let lastName, lastName == name { return lastNode }
         if let known = nodes[name] { return known }
         let node = try zone.node(name)
-        nodes[name] = .some(node)
+        // Where reads are trips, chains are loaded for many records at once.
+        if node?.hasChildren == true || zone.reads != nil {
+            nodes[name] = .some(node)
+        } else {
+            (lastName, lastNode) = (name, node)
+        }
         return node
     }
 
     /// The place of a record at a moment; nil if it did not exist.
     package func node(_ name: RecordName, at moment: UInt64) throws -> PastNode? {
-        guard let link = try link(name, at: moment) else { return nil }
-        return PastNode(parent: link.name, share: try mark(name, at: moment))
+        guard moment > 0 else { return nil }
+        let node = try node(name)
+        guard let link = try link(name, node, at: moment) else { return nil }
+        return PastNode(parent: link.name, share: try mark(name, node, at: moment))
     }
 
     /// The share whose root the record was. `isUnmarkedNow` says that it is certainly no root now, which saves a
     /// look-up.
     package func mark(_ name: RecordName, at moment: UInt64, isUnmarkedNow: Bool = false) throws -> RecordName? {
-        if !isUnmarkedNow, let node = try node(name), let share = node.share, node.shareSince <= moment { return share }
+        try mark(name, isUnmarkedNow ? nil : node(name), at: moment)
+    }
+
+    private func mark(_ name: RecordName, _ node: ParentEntry?, at moment: UInt64) throws -> RecordName? {
+        if let node, let share = node.share, node.shareSince <= moment { return share }
         guard moment < now else { return nil }
         return try marks.entries(of: name, after: moment, in: zone).first { $0.began <= moment }?.name
     }
@@ -107,35 +125,50 @@ package final class ZoneHistory {
     ///
     /// Throws `hierarchyTooDeep` past the depth limit, `corruption` where a parent did not exist.
     package func membership(_ name: RecordName, at moment: UInt64) throws -> PastMembership {
+        guard moment > 0 else { return .absent }
+        let node = try node(name)
+        guard let link = try link(name, node, at: moment) else { return .absent }
+        if let share = try mark(name, node, at: moment) { return .share(share) }
+        guard let parent = link.name else { return .none }
+        return try membership(of: parent, above: name, at: moment)
+    }
+
+    /// The same for what is above a record.
+    private func membership(
+        of parent: RecordName, above name: RecordName, at moment: UInt64
+    ) throws -> PastMembership {
+        let index = indexOfMemberships(at: moment)
         var path: [RecordName] = []
-        var current = name
+        var current = parent
         var end = PastMembership.none
         while true {
-            if let known = memberships[moment]?[current] {
+            if let known = memberships[index].ofRecords[current] {
                 end = known
                 break
             }
-            guard let link = try link(current, at: moment) else {
-                guard path.isEmpty else {
-                    throw StoreError(
-                        .corruption, "A record had a parent that did not exist: verify the store.",
-                        ["record": name.text, "missing": current.text, "zone": zone.id.name.text])
-                }
-                end = .absent
-                path.append(current)
-                break
+            let node = try node(current)
+            guard let link = try link(current, node, at: moment) else {
+                throw StoreError(
+                    .corruption, "A record had a parent that did not exist: verify the store.",
+                    ["record": name.text, "missing": current.text, "zone": zone.id.name.text])
             }
-            guard path.count <= zone.limits.hierarchyDepth else { throw StoreError.tooDeep(name, in: zone) }
+            guard path.count < zone.limits.hierarchyDepth else { throw StoreError.tooDeep(name, in: zone) }
             path.append(current)
-            if let share = try mark(current, at: moment) {
+            if let share = try mark(current, node, at: moment) {
                 end = .share(share)
                 break
             }
             guard let parent = link.name else { break }
             current = parent
         }
-        for step in path { memberships[moment, default: [:]][step] = end }
+        for step in path { memberships[index].ofRecords[step] = end }
         return end
+    }
+
+    private func indexOfMemberships(at moment: UInt64) -> Int {
+        if let index = memberships.firstIndex(where: { $0.moment == moment }) { return index }
+        memberships.append((moment, [:]))
+        return memberships.count - 1
     }
 
     /// The children of a record at a moment, in the byte order of their names, at most about `limit` of them after
@@ -205,7 +238,11 @@ package final class ZoneHistory {
     /// The parent of a record at a moment; nil if the record did not exist.
     func link(_ name: RecordName, at moment: UInt64) throws -> PastParent? {
         guard moment > 0 else { return nil }
-        if let node = try node(name), node.parentSince <= moment { return PastParent(name: node.parent) }
+        return try link(name, node(name), at: moment)
+    }
+
+    private func link(_ name: RecordName, _ node: ParentEntry?, at moment: UInt64) throws -> PastParent? {
+        if let node, node.parentSince <= moment { return PastParent(name: node.parent) }
         guard moment < now else { return nil }
         return try links.entries(of: name, after: moment, in: zone).first { $0.began <= moment }
             .map { PastParent(name: $0.name) }
