@@ -335,7 +335,7 @@ extension GuestFeed {
     /// Delivers a record or its deletion, if necessary. `known` is the kind of its change; `below` is whether the
     /// records around it were seen, if known.
     ///
-    /// Returns false if nobody there was seen, at base or end: neither the record nor what is around it.
+    /// Returns false if the person saw neither the record nor its place, at base or end.
     @discardableResult
     mutating func tell(
         _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved,

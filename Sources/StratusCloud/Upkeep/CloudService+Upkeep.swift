@@ -11,7 +11,7 @@ import StratusStore
 package struct UpkeepPace {
     /// Called while the store is under write pressure; should sleep a little.
     package var pause: () -> Void
-    /// Called after each batch with the seconds to sleep if other threads write meanwhile.
+    /// Called after a batch beside which others may write, with the seconds to sleep.
     package var rest: (_ seconds: Double) -> Void
     /// Called before each step; returns false to stop.
     package var shouldContinue: () -> Bool

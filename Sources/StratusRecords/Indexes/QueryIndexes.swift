@@ -291,11 +291,12 @@ package enum SearchWords {
 
     /// The bytes of a word while it is read.
     private struct Word {
+        /// As many as `maximumWordByteCount`.
         private var bytes: InlineArray<64, UInt8> = .init(repeating: 0)
         private(set) var byteCount = 0
 
         mutating func append(_ byte: UInt8) {
-            guard byteCount < maximumWordByteCount else { return }
+            guard byteCount < min(maximumWordByteCount, bytes.count) else { return }
             bytes[byteCount] = byte
             byteCount += 1
         }
@@ -309,8 +310,9 @@ package enum SearchWords {
         /// The word; then nothing is left of it.
         mutating func takeText() -> String {
             defer { byteCount = 0 }
-            // Only whole characters were appended, so the check never fails.
-            guard let text = try? UTF8Span(validating: bytes.span.extracting(0..<byteCount)) else { return "" }
+            guard let text = try? UTF8Span(validating: bytes.span.extracting(0..<byteCount)) else {
+                preconditionFailure("Only whole characters are appended to a word.")
+            }
             return String(copying: text)
         }
     }

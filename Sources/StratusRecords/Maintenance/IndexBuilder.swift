@@ -24,9 +24,11 @@ extension RecordEngine {
     /// The bytes that a batch writes at most, approximately.
     private static let buildBatchByteCount = 1_000_000
 
-    /// Finishes the unfinished indexes of all zones. `pause`, `rest` and `shouldContinue` are those of
-    /// `purgeDeletedZones`; `rest` is called after batches beside which others wrote. Another call continues where this
-    /// one stopped.
+    /// Finishes the unfinished indexes of all zones. `pause` and `shouldContinue` are those of `purgeDeletedZones`.
+    /// Another call continues where this one stopped.
+    ///
+    /// `rest` gets the seconds to rest: one and a half times those of a batch beside which this process has committed
+    /// something else. Where other processes may write, it gets a few milliseconds after every other batch.
     @discardableResult
     package func buildIndexes(
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },
@@ -55,10 +57,12 @@ extension RecordEngine {
             progress.commits += 1
             progress.recordsVisited += done.recordCount
             if done.isFinished { progress.zonesFinished += 1 }
-            // Nobody wants a turn if the batch is the only write since the last one. Other hosts' writes are not known.
             let newCount = store.statistics.transactionsCommitted
-            if store.isShared || newCount > commitCount + 1 {
+            if newCount > commitCount + 1 {
                 rest(BackgroundRest.seconds(afterBuildingFor: (clock.now - began) / .seconds(1)))
+            } else if store.isShared {
+                // Commits of other processes are not counted here.
+                rest(BackgroundRest.shortSeconds)
             }
             commitCount = newCount
         }

@@ -39,7 +39,7 @@ package final class ZoneHistory {
     /// The last record whose place is not in `nodes`, and its place.
     private var lastName: RecordName?
     private var lastNode: ParentEntry?
-    /// The shares of records that have others below them, at each moment that is asked for: a few.
+    /// The shares of records that have others below them, or had another place, at each moment that is asked for.
     private var memberships: [(moment: UInt64, ofRecords: [RecordName: PastMembership])] = []
     private var links: EndedTable
     private var marks: EndedTable
@@ -127,6 +127,19 @@ package final class ZoneHistory {
     package func membership(_ name: RecordName, at moment: UInt64) throws -> PastMembership {
         guard moment > 0 else { return .absent }
         let node = try node(name)
+        // What the present place says is not kept. A place of the past may be a seek, and so may a mark.
+        let isKept = marks.isLarge || node.map { $0.parentSince > moment } ?? true
+        guard isKept else { return try membership(name, node, at: moment) }
+        let index = indexOfMemberships(at: moment)
+        if let known = memberships[index].ofRecords[name] { return known }
+        let membership = try membership(name, node, at: moment)
+        memberships[index].ofRecords[name] = membership
+        return membership
+    }
+
+    private func membership(
+        _ name: RecordName, _ node: ParentEntry?, at moment: UInt64
+    ) throws -> PastMembership {
         guard let link = try link(name, node, at: moment) else { return .absent }
         if let share = try mark(name, node, at: moment) { return .share(share) }
         guard let parent = link.name else { return .none }
@@ -339,6 +352,11 @@ struct EndedTable {
         }
         let range = zone.keys.ended(kind.keyspace, of: name, after: moment)
         return try zone.store.collect(range) { key, value in try kind.read(key, value, zone.keys).span }
+    }
+
+    /// Whether every look-up is a seek.
+    var isLarge: Bool {
+        if case .large = state { true } else { false }
     }
 
     /// False if nothing of a record has ended, as far as is known without a read.

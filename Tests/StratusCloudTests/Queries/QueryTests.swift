@@ -118,7 +118,8 @@ struct QueryTests {
         try bench.save(
             .new("a", ["title": .string(start + "яz")]),
             .new("b", ["title": .string((some + some).joined(separator: " "))]),
-            .new("c", ["title": .string(many.joined(separator: ", "))]))
+            .new("c", ["title": .string(many.joined(separator: ", "))]),
+            .new("d", ["title": .string((0..<300).map { "u\($0 % 40)" }.joined(separator: "-"))]))
         func found(_ text: String) throws -> [String] {
             try bench.names(.all("Note", .where("", .containsAnyToken, .string(text)))).sorted()
         }
@@ -127,8 +128,14 @@ struct QueryTests {
             #expect(try found(start).isEmpty)
             #expect(try found("w0 w39") == ["b"])
             #expect(try found("v299") == ["c"])
+            #expect(try found("u39") == ["d"])
             try bench.buildIndexes()
         }
+        // Each of their entries is removed once.
+        try bench.save(.new("e", ["title": .string((some + some).joined(separator: " "))]))
+        try bench.delete(.note("b"), .note("c"), .note("d"), .note("e"))
+        #expect(try found("w39 v299 u39").isEmpty)
+        #expect(try bench.service.engine.verify().isClean)
     }
 
     @Test("[Q-06] texts are compared byte by byte, for equality and for prefixes")
