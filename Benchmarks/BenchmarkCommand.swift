@@ -70,7 +70,10 @@ struct RunCommand: ParsableCommand {
             scale: scale, folder: folder, options: options, pageByteCount: pageSize, hasReferences: references)
         let chosen = only.map { Set($0.split(separator: ",").map { $0.uppercased() }) }
         let start = ContinuousClock.now
-        var wanted = Workloads.all.filter { chosen?.contains($0.name.uppercased()) ?? true }
+        var wanted = Workloads.all.filter { workload in
+            let names = [workload.name] + workload.partNames
+            return chosen.map { !$0.isDisjoint(with: names.map { $0.uppercased() }) } ?? true
+        }
         if chosen == nil, !PostgresBench.isServerThere {
             Progress.say("There is no PostgreSQL: P1 to P7 are left out.")
             wanted.removeAll { $0 is any PostgresWorkload.Type }
@@ -78,7 +81,7 @@ struct RunCommand: ParsableCommand {
         let needsMainZone = wanted.contains { $0.needsMainZone }
         let workloads = Workloads.all.filter { workload in
             wanted.contains { $0 == workload } || needsMainZone && workload == LoadWorkload.self
-                || workload == QueryPageWorkload.self && wanted.contains { $0 is any QueryWorkload.Type }
+                || workload == IndexBuildingWorkload.self && wanted.contains { $0 is any QueryWorkload.Type }
         }
         var report = Report(run, recordCount: 0, minutes: 0, notRun: [])
         for (index, workload) in workloads.enumerated() {

@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W10, W11, W12 or W13.")
+    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12 or W13.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -52,6 +52,8 @@ struct ProfileCommand: ParsableCommand {
         case "W7": try profileFeed(stratus, data)
         case "W7A": try profileFirstSync(stratus)
         case "W7B": try profileNewChanges(stratus, data)
+        case "W8": try profileUnseenChanges(stratus, data, stratus.engine)
+        case "W8A": try profileUnseenChanges(stratus, data, stratus.reader(ancestorCacheByteCount: 1 << 20))
         case "W10": try profileQueries(stratus, data)
         case "W12": try profilePermissions(stratus, data)
         case "W13": try profileOpenings(stratus, folder, options)
@@ -161,6 +163,27 @@ struct ProfileCommand: ParsableCommand {
             count = try server.readFeed(of: ZoneAddress(zoneName: StratusSide.mainZone.name.text)).toldCount
         }
         say("W7a", seconds, processor.seconds, perItem: count)
+    }
+
+    /// A guest's feed past changes of records that they do not see.
+    private func profileUnseenChanges(_ stratus: StratusSide, _ data: MainZoneData, _ reader: RecordEngine) throws {
+        let server = try ServerSide(stratus)
+        let guest = try server.guest("participant")
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        try server.accept(try server.share(data.zone.record(data.subtreeTop), in: zone, with: [guest]), by: guest)
+        let shared = ServerSide.shared(StratusSide.mainZone)
+        let token = try server.readFeed(of: shared, as: guest.caller).token
+        let seen = data.subtreeTop..<data.subtreeTop + data.zone.count / 10
+        let others = (0..<data.zone.count).filter { !seen.contains($0) && data.zone.share(of: $0) == nil }
+        for range in RecordBatches.indices(0..<others.count) {
+            try stratus.save(others[range].map { data.zone.record($0) }, in: StratusSide.mainZone)
+        }
+        let readerSide = try ServerSide(engine: reader)
+        let processor = ProcessorTime()
+        let seconds = try Stopwatch.seconds {
+            for _ in 0..<rounds { _ = try readerSide.readFeed(of: shared, after: token, as: guest.caller) }
+        }
+        say(workload, seconds, processor.seconds, perItem: rounds * others.count)
     }
 
     private func profileQueries(_ stratus: StratusSide, _ data: MainZoneData) throws {

@@ -1,6 +1,6 @@
 // W10: a hundred results of a query in the largest zone: those of a narrow range of an indexed field, and the first
-// page of everything sorted by it. The indexes are built here, in the background's way, so that no workload before
-// writes them; on SQLite's side too. W10a: a page at a position that is read for the first time. W10b: the same page
+// page of everything sorted by it. W10c builds the indexes, so that no workload before writes them; on SQLite's side
+// too. W10a: a page at a position that is read for the first time. W10b: the same page
 // again and again, beside SQLite without a library.
 
 import Foundation
@@ -12,7 +12,7 @@ import StratusRecords
 import StratusStore
 import StratusWorkloads
 
-enum QueryPageWorkload: Workload {
+enum QueryPageWorkload: QueryWorkload {
     static let name = "W10"
     static let title = "a page of a query"
     private static let resultCount = SizeQueries.resultCount
@@ -22,13 +22,6 @@ enum QueryPageWorkload: Workload {
 
     static func run(_ run: BenchmarkRun) throws {
         let server = try run.server()
-        let seconds = try Stopwatch.seconds {
-            try SizeQueries.buildIndexes(of: run.main.zone, in: StratusSide.mainZone, server)
-        }
-        run.add(Figure(name, "building the indexes", count: seconds, "s", .none))
-        try run.sqlite.makeSizeIndex()
-        try run.sqliteInC.makeSizeIndex()
-        try run.waitForRest()
         let requests = SizeQueries.requests(run.main.zone, in: StratusSide.mainZone)
         let range = SizeQueries.sizeRange(run.main.zone)
         try compare(
@@ -107,7 +100,7 @@ enum QueryPageWorkload: Workload {
     }
 }
 
-/// A workload that needs the indexes of W10.
+/// A workload that needs the indexes of W10c.
 protocol QueryWorkload: Workload {}
 
 extension QueryWorkload {

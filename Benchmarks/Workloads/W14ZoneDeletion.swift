@@ -6,7 +6,6 @@ import StratusModel
 import StratusRecords
 import StratusStore
 import StratusWorkloads
-import Synchronization
 
 enum ZoneDeletionWorkload: Workload {
     static let name = "W14"
@@ -14,7 +13,7 @@ enum ZoneDeletionWorkload: Workload {
     private static let zoneName = "neighbour"
     private static let windowSeconds = 0.25
     /// A zone of ten million records takes hours to purge, and shows within this time what others feel of it.
-    fileprivate static let purgeLimitSeconds = 600.0
+    private static let purgeLimitSeconds = 600.0
 
     static func run(_ run: BenchmarkRun) throws {
         var zones: [(count: Int, zone: ZoneID)] = []
@@ -51,14 +50,17 @@ enum ZoneDeletionWorkload: Workload {
         _ = try saver.rate(windowSeconds)
         let before = try (0..<12).map { _ in try saver.rate(windowSeconds) }
 
-        let stratus = run.stratus
-        let outcome = PurgeOutcome()
-        Thread.detachNewThread { outcome.run(stratus) }
+        let (engine, start) = (run.stratus.engine, ContinuousClock.now)
+        let purge = ThreadedWork {
+            try engine.purgeDeletedZones(
+                pause: { usleep(5_000) }, rest: { usleep(UInt32($0 * 1e6)) },
+                shouldContinue: { _ in start.duration(to: .now).inSeconds < purgeLimitSeconds })
+        }
         var during: [Double] = []
         let purgeSeconds = try Stopwatch.seconds {
-            while !outcome.isOver { during.append(try saver.rate(windowSeconds)) }
+            while !purge.isOver { during.append(try saver.rate(windowSeconds)) }
         }
-        let result = try outcome.progress()
+        let result = try purge.result()
         Progress.say(
             "    purged \(result.entriesDeleted) entries in \(result.commits) commits and "
                 + "\(Figure.text(purgeSeconds)) s, \(result.pauses) pauses")
@@ -77,71 +79,5 @@ enum ZoneDeletionWorkload: Workload {
             Series("before", before.enumerated().map { (Double($0 + 1), $1) }),
             Series("during", during.enumerated().map { (Double($0 + 1 + before.count), $1) }),
         ]
-    }
-}
-
-/// Purges on a thread of its own.
-private final class PurgeOutcome: Sendable {
-    private let result = Mutex<Result<PurgeProgress, any Error>?>(nil)
-
-    func run(_ stratus: StratusSide) {
-        let start = ContinuousClock.now
-        let outcome = Result {
-            try stratus.engine.purgeDeletedZones(
-                pause: { usleep(5_000) }, rest: { usleep(UInt32($0 * 1e6)) },
-                shouldContinue: { _ in start.duration(to: .now).inSeconds < ZoneDeletionWorkload.purgeLimitSeconds })
-        }
-        result.withLock { $0 = outcome }
-    }
-
-    var isOver: Bool { result.withLock { $0 != nil } }
-
-    func progress() throws -> PurgeProgress {
-        guard let result = result.withLock({ $0 }) else { throw PeerError("The purge is not over.") }
-        return try result.get()
-    }
-}
-
-/// Saves single records, one after the other, until it is stopped.
-private final class Saver: Sendable {
-    private let stratus: StratusSide
-    private let zone: ZoneID
-    private let count = Atomic(0)
-    private let mustStop = Atomic(false)
-    private let failure = SharedFailure()
-    private let done = DispatchSemaphore(value: 0)
-
-    init(_ stratus: StratusSide, _ zone: ZoneID) {
-        self.stratus = stratus
-        self.zone = zone
-    }
-
-    func start() {
-        Thread.detachNewThread { [self] in
-            let numbers = NumberSource()
-            do {
-                while !mustStop.load(ordering: .relaxed) {
-                    try stratus.save([numbers.next().record], in: zone)
-                    count.add(1, ordering: .relaxed)
-                }
-            } catch {
-                failure.note(error)
-            }
-            done.signal()
-        }
-    }
-
-    /// Saves a second over the next `seconds`.
-    func rate(_ seconds: Double) throws -> Double {
-        let start = ContinuousClock.now
-        let before = count.load(ordering: .relaxed)
-        usleep(UInt32(seconds * 1e6))
-        try failure.check()
-        return Double(count.load(ordering: .relaxed) - before) / start.duration(to: .now).inSeconds
-    }
-
-    func stop() {
-        mustStop.store(true, ordering: .relaxed)
-        done.wait()
     }
 }

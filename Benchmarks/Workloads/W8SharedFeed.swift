@@ -1,9 +1,13 @@
 // W8: a participant's feed. A tenth of a large zone is shared and accepted; then many records beside it change, which
 // the participant does not see. Accepting writes the same whatever is shared; a page costs what it returns, and at most
 // one look at each change since the token.
+//
+// W8a: what the unseen changes cost with a small ancestor cache, after changes in the order of the load and in random
+// order. W8b: what a record of the first feed costs. Both beside raw gets of the same records.
 
 import Foundation
 import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -12,8 +16,10 @@ import StratusWorkloads
 enum SharedFeedWorkload: Workload {
     static let name = "W8"
     static let title = "a participant's feed"
+    static let partNames = ["W8a", "W8b"]
     /// Reads of a page beside what it tells and looks at.
     private static let pageConstant = 64.0
+    private static let roundCount = 9
 
     static func run(_ run: BenchmarkRun) throws {
         let server = try run.server()
@@ -32,13 +38,88 @@ enum SharedFeedWorkload: Workload {
         try addPlot(run, server, guest)
         let zone = ServerSide.shared(StratusSide.mainZone)
         try run.waitForRest()
+        let data = run.main.zone
+        let shared = run.main.subtreeTop..<run.main.subtreeTop + data.count / 10
+        let told = try compare(run, server, zone, after: nil, guest, Array(shared))
+        run.add(
+            Figure(
+                partNames[1], "a record of the first feed", told.ours, "µs", against: "raw gets", told.raw,
+                ratio: .ourShareOfTheirs, .atMost(1.4)))
         let first = try read(run, server, zone, after: nil, guest, changeCount: 0, "after accepting")
-        let count = try changeOthers(run)
+        let others = (0..<data.count).filter { !shared.contains($0) && data.share(of: $0) == nil }
+        try change(others, run)
         try run.waitForRest()
+        try compareUnseen(run, zone, after: first.token, guest, others, "in the order of the load", .atMost(0.3))
         let second = try read(
-            run, server, zone, after: first.token, guest, changeCount: count,
-            "\(Figure.text(Double(count))) unseen changes")
+            run, server, zone, after: first.token, guest, changeCount: others.count,
+            "\(Figure.text(Double(others.count))) unseen changes")
         guard second.toldCount == 0 else { throw PeerError("A participant gets what they do not see.") }
+        var numbers = SeededNumbers(seed: 8)
+        let shuffled = others.shuffled(using: &numbers)
+        try change(shuffled, run)
+        try run.waitForRest()
+        try compareUnseen(run, zone, after: second.token, guest, shuffled, "in random order", .none)
+    }
+
+    /// The median microseconds of a record that pages of a feed tell of or pass, and of a raw get of one of these
+    /// records. Each round reads other ones.
+    private static func compare(
+        _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress, after token: [UInt8]?, _ guest: Guest,
+        _ records: [Int]
+    ) throws -> (ours: Double, raw: Double) {
+        let zoneKeys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let keys = records.map { zoneKeys.record(run.main.zone.names[$0]) }
+        // With the round that does not count.
+        let perRound = records.count / (roundCount + 1)
+        var (token, position) = (token, 0)
+        func readPages() throws -> Double {
+            var count = 0
+            let seconds = try Stopwatch.seconds {
+                while count < perRound {
+                    let request = FetchZoneChangesRequest(zone: zone, token: token, limit: 1_000)
+                    let page = try server.service.fetchZoneChanges(request, as: guest.caller, in: .shared)
+                    for record in page.changed { try ServerSide.takeOut(record) }
+                    token = page.token
+                    count += page.lookCount
+                    guard page.isMoreComing else { return }
+                }
+            }
+            return seconds / Double(max(count, 1))
+        }
+        func getRaw() throws -> Double {
+            defer { position += perRound }
+            return try Stopwatch.seconds {
+                for key in keys[position..<position + perRound] { _ = try run.raw.byteCount(of: key) }
+            } / Double(perRound)
+        }
+        let medians = try Stopwatch.medians(rounds: roundCount, [readPages, getRaw])
+        return (medians[0] * 1e6, medians[1] * 1e6)
+    }
+
+    /// W8a: the time of a change that the guest does not see, beside a raw get of the record; and what the engine looks
+    /// up, beside the different parents of a page.
+    private static func compareUnseen(
+        _ run: BenchmarkRun, _ zone: ZoneAddress, after token: [UInt8]?, _ guest: Guest, _ changed: [Int],
+        _ order: String, _ bar: Bar
+    ) throws {
+        let server = try ServerSide(engine: run.stratus.reader(ancestorCacheByteCount: 1 << 20))
+        var times = (ours: 0.0, raw: 0.0)
+        let engineLookups = try run.stratus.cost {
+            times = try compare(run, server, zone, after: token, guest, changed)
+        }.engineLookups
+        run.add(
+            Figure(
+                partNames[0], "an unseen change \(order), ancestor cache of 1 MiB", times.ours, "µs",
+                against: "raw gets", times.raw, ratio: .ourShareOfTheirs, bar))
+        let perPage = CloudOptions().feedLookCount
+        let bound = stride(from: 0, to: changed.count, by: perPage).reduce(0) { sum, start in
+            let page = changed[start..<min(start + perPage, changed.count)]
+            return sum + Set(page.map { run.main.zone.forest.parents[$0] }).count + Int(pageConstant)
+        }
+        run.add(
+            Figure(
+                partNames[0], "look-ups \(order), of one for each parent of a page",
+                count: Double(engineLookups) / Double(bound), "of the bound", .atMost(1)))
     }
 
     /// Time and counts against what a page tells.
@@ -91,14 +172,11 @@ enum SharedFeedWorkload: Workload {
         return reading
     }
 
-    /// Saves everything outside the shared subtree again; returns how many records that are.
-    private static func changeOthers(_ run: BenchmarkRun) throws -> Int {
-        let data = run.main.zone
-        let shared = run.main.subtreeTop..<run.main.subtreeTop + data.count / 10
-        let others = (0..<data.count).filter { !shared.contains($0) && data.share(of: $0) == nil }
-        for range in RecordBatches.indices(0..<others.count) {
-            try run.stratus.save(others[range].map { data.record($0) }, in: StratusSide.mainZone)
+    /// Saves records again, in this order, in our store and in the raw one.
+    private static func change(_ records: [Int], _ run: BenchmarkRun) throws {
+        for range in RecordBatches.indices(0..<records.count) {
+            let batch = records[range].map { run.main.zone.record($0) }
+            try run.raw.write(try run.stratus.save(batch, in: StratusSide.mainZone).mutations.pairs)
         }
-        return others.count
     }
 }

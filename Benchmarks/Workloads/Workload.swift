@@ -131,12 +131,15 @@ final class BenchmarkRun {
 protocol Workload: Sendable {
     static var name: String { get }
     static var title: String { get }
+    /// Names of figures that it also measures, because they need what it has done.
+    static var partNames: [String] { get }
     /// Whether it reads what W1 loads.
     static var needsMainZone: Bool { get }
     static func run(_ run: BenchmarkRun) throws
 }
 
 extension Workload {
+    static var partNames: [String] { [] }
     static var needsMainZone: Bool { true }
 }
 
@@ -149,7 +152,8 @@ enum Workloads {
         ShareLookupWorkload.self, SubtreeWorkload.self, FirstSyncWorkload.self, ShareSaveWorkload.self,
         MoveWorkload.self, ZoneFeedWorkload.self, NewChangesWorkload.self,
         SharedFeedWorkload.self, PermissionWorkload.self, ConcurrentSaveWorkload.self, OperationWorkload.self,
-        QueryPageWorkload.self, NewQueryPageWorkload.self, RepeatedQueryPageWorkload.self, WritingWorkload.self,
+        IndexBuildingWorkload.self, QueryPageWorkload.self, NewQueryPageWorkload.self, RepeatedQueryPageWorkload.self,
+        WritingWorkload.self,
         MixedLoadWorkload.self, TwoCoresWorkload.self,
         DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
         ZoneGrowth.self, OpenWorkload.self, ColdWorkload.self, ZoneDeletionWorkload.self,

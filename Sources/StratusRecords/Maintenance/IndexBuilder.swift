@@ -27,8 +27,8 @@ extension RecordEngine {
     /// Finishes the unfinished indexes of all zones. `pause` and `shouldContinue` are those of `purgeDeletedZones`.
     /// Another call continues where this one stopped.
     ///
-    /// `rest` gets the seconds to rest: one and a half times those of a batch beside which this process has committed
-    /// something else. Where other processes may write, it gets a few milliseconds after every other batch.
+    /// `rest` gets the seconds to rest: three times those of a batch beside which this process has committed something
+    /// else. Where other processes may write, it gets a few milliseconds after every other batch.
     @discardableResult
     package func buildIndexes(
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },

@@ -118,8 +118,8 @@ package enum BackgroundRest {
 
     /// A purge works one part in so many of the time: freeing room is not urgent.
     private static let purgeTurnCount = 8.0
-    /// An index is built two fifths of the time beside writers, more if a batch takes longer than a sixth of a second.
-    private static let buildingTurnCount = 2.5
+    /// An index is built a quarter of the time beside writers, more if a batch takes longer than a twelfth of a second.
+    private static let buildingTurnCount = 4.0
     /// A batch may take long because it waited for others: the rest has a limit.
     private static let longestSeconds = 0.25
 

@@ -49,7 +49,10 @@ package enum SizeQueries {
     }
 
     /// Lets the server see a record of each type, from which it learns what to index, and runs the resulting upkeep.
-    package static func buildIndexes(of data: ZoneData, in id: ZoneID, _ server: ServerSide) throws {
+    package static func buildIndexes(
+        of data: ZoneData, in id: ZoneID, _ server: ServerSide,
+        _ pace: UpkeepPace = UpkeepPace(pause: { usleep(10_000) })
+    ) throws {
         let zone = ZoneAddress(zoneName: id.name.text)
         let saves = (0..<2).map { index in
             let content = data.content(of: index)
@@ -65,6 +68,6 @@ package enum SizeQueries {
         for save in learnt.saves { _ = try save.get() }
         _ = try server.service.modifyRecords(
             ModifyRecordsRequest(deletes: saves.map(\.address)), as: server.owner, in: .private)
-        try server.service.buildIndexes(UpkeepPace(pause: { usleep(10_000) }))
+        try server.service.buildIndexes(pace)
     }
 }

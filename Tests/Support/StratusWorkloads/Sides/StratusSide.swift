@@ -78,6 +78,7 @@ package final class StratusSide: Sendable {
         var after = store.statistics
         after.cost = after.cost - before.cost
         after.transactionsCommitted -= before.transactionsCommitted
+        after.engineLookups -= before.engineLookups
         after.groupsCommitted -= before.groupsCommitted
         after.syncs -= before.syncs
         return after
