@@ -1,6 +1,8 @@
 // Loading libpq, and addresses: what is missing is named, and passwords are not shown.
 
+import Foundation
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @testable import StratusPostgres
@@ -34,6 +36,26 @@ import Testing
         let error = #expect(throws: StoreError.self) { try Libpq(symbols) }
         #expect(error?.code == .unavailable)
         #expect(error?.fields == ["package": "libpq5", "version": "13.12"])
+    }
+
+    @Test("a process ends well while its threads connect to the server", .enabled(if: TestServer.isThere))
+    func exitWhileConnecting() async {
+        for _ in 0..<16 {
+            await #expect(processExitsWith: .success) {
+                let info = try TestServer.info()
+                let count = Locked(0)
+                for _ in 0..<8 {
+                    Thread.detachNewThread {
+                        while true {
+                            (try? TestServer.open(info))?.close()
+                            count.withLock { $0 += 1 }
+                        }
+                    }
+                }
+                while count.value < 40 { MonotonicTime.pause(seconds: 0.001) }
+                exit(EXIT_SUCCESS)
+            }
+        }
     }
 
     @Test("libpq 13 has no pipelines, libpq 14 has them")

@@ -64,7 +64,7 @@ extension PostgresConnection {
     ) throws(ServerError) -> PostgresConnection {
         let symbols = library.symbols
         let started = unsafe CStrings.with(parameters(info, endpoint)) { keywords, values in
-            unsafe symbols.connectStartParams(keywords, values, 1)
+            unsafe LoginGate.pass { unsafe symbols.connectStartParams(keywords, values, 1) }
         }
         guard let handle = unsafe started else { throw .lost("libpq has no memory.") }
         let connection = unsafe PostgresConnection(handle, info, library)
@@ -77,7 +77,7 @@ extension PostgresConnection {
                     throw connection.broken(.deadline)
                 }
             }
-            polling = PollingStatus(rawValue: unsafe symbols.connectPoll(handle)) ?? .failed
+            polling = PollingStatus(rawValue: LoginGate.pass { unsafe symbols.connectPoll(handle) }) ?? .failed
             if polling == .failed { throw connection.broken(ServerError(connectionMessage: connection.lastMessage)) }
         }
         guard unsafe symbols.setNonBlocking(handle, 1) == 0, unsafe symbols.enterPipelineMode(handle) == 1 else {

@@ -30,6 +30,7 @@ final class Libpq: Sendable {
             if let library = loaded { return library }
             let path = unsafe getenv(pathVariable).map { unsafe String(cString: $0) }
             let library = try Libpq(loading: path.map { [$0] } ?? names)
+            LoginGate.closeAtExit()
             loaded = library
             return library
         }
@@ -39,7 +40,18 @@ final class Libpq: Sendable {
     ///
     /// Throws `.unavailable`, naming the package, if there is none or it is too old.
     convenience init(loading names: [String]) throws {
-        try self.init(LibpqSymbols(SharedLibrary(names)))
+        let library = try SharedLibrary(names)
+        Self.keepOpenSSL(of: library)
+        try self.init(LibpqSymbols(library))
+    }
+
+    /// Has OpenSSL, which libpq uses, stay whole until the process is gone. By default `exit` frees it while threads
+    /// may still be connecting, and they crash.
+    private static func keepOpenSSL(of library: SharedLibrary) {
+        typealias Initializer = @convention(c) (_ options: UInt64, _ settings: OpaquePointer?) -> Int32
+        // A libpq without OpenSSL has no such function. `OPENSSL_INIT_NO_ATEXIT`:
+        guard let initialize: Initializer = try? unsafe library.function("OPENSSL_init_crypto") else { return }
+        _ = initialize(0x0008_0000, nil)
     }
 
     init(_ symbols: LibpqSymbols) throws {
@@ -58,6 +70,37 @@ final class Libpq: Sendable {
         StoreError(
             .unavailable, "PostgreSQL's client library is too old: install the package libpq5, version 14 or newer.",
             fields.merging(["package": "libpq5"]) { own, _ in own }, cause: cause)
+    }
+}
+
+/// Keeps threads from logging in while the process ends. `exit` frees what the libraries below libpq have, Kerberos for
+/// one, and a thread that is about to use it would crash.
+enum LoginGate {
+    private static let insideCount = Atomic(0)
+    private static let isClosed = Atomic(false)
+    /// A login may wait for the name of a server.
+    private static let longestWaitSeconds = 2.0
+
+    /// Calls a function of libpq that logs in. It never returns once the process is ending.
+    static func pass<Result>(_ call: () -> Result) -> Result {
+        insideCount.add(1, ordering: .sequentiallyConsistent)
+        if isClosed.load(ordering: .sequentiallyConsistent) {
+            insideCount.subtract(1, ordering: .sequentiallyConsistent)
+            while true { MonotonicTime.pause(seconds: longestWaitSeconds) }
+        }
+        defer { insideCount.subtract(1, ordering: .sequentiallyConsistent) }
+        return call()
+    }
+
+    /// Closes the gate when `exit` begins: what is registered last runs first.
+    static func closeAtExit() { _ = atexit { LoginGate.close() } }
+
+    private static func close() {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
+        let end = MonotonicTime.now + longestWaitSeconds
+        while insideCount.load(ordering: .sequentiallyConsistent) > 0, end > .now {
+            MonotonicTime.pause(seconds: 0.0005)
+        }
     }
 }
 
