@@ -1,4 +1,4 @@
-// Threads that save at once. The stores block their callers, so every caller is a thread.
+// Threads that save at once, and work beside them. The stores block their callers, so every caller is a thread.
 
 import Foundation
 import StratusModel

@@ -20,6 +20,7 @@ enum SharedFeedWorkload: Workload {
     /// Reads of a page beside what it tells and looks at.
     private static let pageConstant = 64.0
     private static let roundCount = 9
+    private static let toldPerPage = 1_000
 
     static func run(_ run: BenchmarkRun) throws {
         let server = try run.server()
@@ -40,7 +41,7 @@ enum SharedFeedWorkload: Workload {
         try run.waitForRest()
         let data = run.main.zone
         let shared = run.main.subtreeTop..<run.main.subtreeTop + data.count / 10
-        let told = try compare(run, server, zone, after: nil, guest, Array(shared))
+        let told = try compare(run, server, zone, after: nil, guest, Array(shared), perPage: toldPerPage)
         run.add(
             Figure(
                 partNames[1], "a record of the first feed", told.ours, "µs", against: "raw gets", told.raw,
@@ -65,26 +66,29 @@ enum SharedFeedWorkload: Workload {
     /// records. Each round reads other ones.
     private static func compare(
         _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress, after token: [UInt8]?, _ guest: Guest,
-        _ records: [Int]
+        _ records: [Int], perPage: Int
     ) throws -> (ours: Double, raw: Double) {
+        // Rounds of whole pages, with the round that does not count.
+        let pageCount = records.count / perPage
+        let rounds = max(1, min(roundCount, pageCount - 1))
+        let pagesPerRound = max(1, pageCount / (rounds + 1))
+        let perRound = min(pagesPerRound * perPage, records.count / (rounds + 1))
         let zoneKeys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let keys = records.map { zoneKeys.record(run.main.zone.names[$0]) }
-        // With the round that does not count.
-        let perRound = records.count / (roundCount + 1)
         var (token, position) = (token, 0)
         func readPages() throws -> Double {
             var count = 0
             let seconds = try Stopwatch.seconds {
-                while count < perRound {
-                    let request = FetchZoneChangesRequest(zone: zone, token: token, limit: 1_000)
+                for _ in 0..<pagesPerRound {
+                    let request = FetchZoneChangesRequest(zone: zone, token: token, limit: toldPerPage)
                     let page = try server.service.fetchZoneChanges(request, as: guest.caller, in: .shared)
                     for record in page.changed { try ServerSide.takeOut(record) }
                     token = page.token
                     count += page.lookCount
-                    guard page.isMoreComing else { return }
                 }
             }
-            return seconds / Double(max(count, 1))
+            guard count > 0 else { throw PeerError("A round has read nothing.") }
+            return seconds / Double(count)
         }
         func getRaw() throws -> Double {
             defer { position += perRound }
@@ -92,7 +96,7 @@ enum SharedFeedWorkload: Workload {
                 for key in keys[position..<position + perRound] { _ = try run.raw.byteCount(of: key) }
             } / Double(perRound)
         }
-        let medians = try Stopwatch.medians(rounds: roundCount, [readPages, getRaw])
+        let medians = try Stopwatch.medians(rounds: rounds, [readPages, getRaw])
         return (medians[0] * 1e6, medians[1] * 1e6)
     }
 
@@ -105,7 +109,7 @@ enum SharedFeedWorkload: Workload {
         let server = try ServerSide(engine: run.stratus.reader(ancestorCacheByteCount: 1 << 20))
         var times = (ours: 0.0, raw: 0.0)
         let engineLookups = try run.stratus.cost {
-            times = try compare(run, server, zone, after: token, guest, changed)
+            times = try compare(run, server, zone, after: token, guest, changed, perPage: CloudOptions().feedLookCount)
         }.engineLookups
         run.add(
             Figure(

@@ -43,17 +43,18 @@ import Testing
         for _ in 0..<16 {
             await #expect(processExitsWith: .success) {
                 let info = try TestServer.info()
-                let count = Locked(0)
+                let (count, failures) = (Locked(0), Locked(0))
                 for _ in 0..<8 {
                     Thread.detachNewThread {
                         while true {
-                            (try? TestServer.open(info))?.close()
-                            count.withLock { $0 += 1 }
+                            let connection = try? TestServer.open(info)
+                            connection?.close()
+                            (connection == nil ? failures : count).withLock { $0 += 1 }
                         }
                     }
                 }
-                while count.value < 40 { MonotonicTime.pause(seconds: 0.001) }
-                exit(EXIT_SUCCESS)
+                while count.value < 40, failures.value < 40 { MonotonicTime.pause(seconds: 0.001) }
+                exit(failures.value < 40 ? EXIT_SUCCESS : EXIT_FAILURE)
             }
         }
     }

@@ -48,6 +48,26 @@ struct EngineDamageTests {
         #expect(try sample.engine.verify().isClean)
     }
 
+    @Test("a record below one that never existed is damage in the past, in whatever order they are asked for")
+    func missingAbove() throws {
+        let sample = try SampleZone()
+        try sample.apply(.save("child"))
+        try sample.apply(.save("other"))
+        let keys = try sample.keys()
+        try sample.plant(ParentEntry(parent: "ghost", parentSince: 1).encoded(), at: keys.parent(of: "child"))
+        for asksForGhostFirst in [false, true] {
+            let error = #expect(throws: StoreError.self) {
+                try sample.engine.read { reader in
+                    let zone = try reader.existingZone(sample.id)
+                    let history = ZoneHistory(zone, now: try zone.header().sequence)
+                    if asksForGhostFirst { #expect(try history.membership("ghost", at: 1) == .absent) }
+                    _ = try history.membership("child", at: 1)
+                }
+            }
+            #expect(error?.code == .corruption)
+        }
+    }
+
     @Test("a count of share roots that is only possible by damage is corruption", arguments: [UInt64.max, 1 << 63, 0])
     func damagedCount(count: UInt64) throws {
         let sample = try SampleZone.filled()

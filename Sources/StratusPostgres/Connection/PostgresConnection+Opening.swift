@@ -57,6 +57,7 @@ extension PostgresConnection {
     }
 
     private static let openingPauseSeconds = 0.25
+    private static let endingProcess = ServerError.lost("The process is ending.")
 
     /// libpq tries all servers of an address itself, but has no time-outs while it does not block.
     private static func connect(
@@ -66,6 +67,7 @@ extension PostgresConnection {
         let started = unsafe CStrings.with(parameters(info, endpoint)) { keywords, values in
             unsafe LoginGate.pass { unsafe symbols.connectStartParams(keywords, values, 1) }
         }
+        guard let started = unsafe started else { throw endingProcess }
         guard let handle = unsafe started else { throw .lost("libpq has no memory.") }
         let connection = unsafe PostgresConnection(handle, info, library)
         var polling = PollingStatus.writing
@@ -77,7 +79,11 @@ extension PostgresConnection {
                     throw connection.broken(.deadline)
                 }
             }
-            polling = PollingStatus(rawValue: LoginGate.pass { unsafe symbols.connectPoll(handle) }) ?? .failed
+            guard let answer = LoginGate.pass({ unsafe symbols.connectPoll(handle) }) else {
+                connection.leaveToExit()
+                throw endingProcess
+            }
+            polling = PollingStatus(rawValue: answer) ?? .failed
             if polling == .failed { throw connection.broken(ServerError(connectionMessage: connection.lastMessage)) }
         }
         guard unsafe symbols.setNonBlocking(handle, 1) == 0, unsafe symbols.enterPipelineMode(handle) == 1 else {

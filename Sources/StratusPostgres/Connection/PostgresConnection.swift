@@ -81,6 +81,9 @@ enum ConnectionRole: Sendable {
         unsafe symbols.finish(handle)
     }
 
+    /// Leaves everything as it is, because the process is ending: libpq would use what is being freed.
+    func leaveToExit() { (isFinished, isBroken) = (true, true) }
+
     // MARK: Sending
 
     /// Adds a prepared statement to the flush.

@@ -74,28 +74,31 @@ final class Libpq: Sendable {
 }
 
 /// Keeps threads from logging in while the process ends. `exit` frees what the libraries below libpq have, Kerberos for
-/// one, and a thread that is about to use it would crash.
+/// one, and a thread that is about to use it would crash. A process that closes its stores before needs none of this.
 enum LoginGate {
     private static let insideCount = Atomic(0)
     private static let isClosed = Atomic(false)
+    /// A child that was forked has counted the logins of its parent.
+    private static let processID = Atomic<pid_t>(0)
     /// A login may wait for the name of a server.
     private static let longestWaitSeconds = 2.0
 
-    /// Calls a function of libpq that logs in. It never returns once the process is ending.
-    static func pass<Result>(_ call: () -> Result) -> Result {
+    /// Calls a function of libpq that logs in. Nil if the process is ending.
+    static func pass<Result>(_ call: () -> Result) -> Result? {
         insideCount.add(1, ordering: .sequentiallyConsistent)
-        if isClosed.load(ordering: .sequentiallyConsistent) {
-            insideCount.subtract(1, ordering: .sequentiallyConsistent)
-            while true { MonotonicTime.pause(seconds: longestWaitSeconds) }
-        }
         defer { insideCount.subtract(1, ordering: .sequentiallyConsistent) }
-        return call()
+        return isClosed.load(ordering: .sequentiallyConsistent) ? nil : call()
     }
 
-    /// Closes the gate when `exit` begins: what is registered last runs first.
-    static func closeAtExit() { _ = atexit { LoginGate.close() } }
+    /// Closes the gate in `exit`, before what was registered earlier is freed, and waits up to two seconds for logins
+    /// that run.
+    static func closeAtExit() {
+        processID.store(getpid(), ordering: .sequentiallyConsistent)
+        _ = atexit { LoginGate.close() }
+    }
 
     private static func close() {
+        guard processID.load(ordering: .sequentiallyConsistent) == getpid() else { return }
         isClosed.store(true, ordering: .sequentiallyConsistent)
         let end = MonotonicTime.now + longestWaitSeconds
         while insideCount.load(ordering: .sequentiallyConsistent) > 0, end > .now {

@@ -28,7 +28,7 @@ extension RecordEngine {
     /// Another call continues where this one stopped.
     ///
     /// `rest` gets the seconds to rest: three times those of a batch beside which this process has committed something
-    /// else. Where other processes may write, it gets a few milliseconds after every other batch.
+    /// else. Where other processes may write, it gets a few milliseconds after each of the other batches.
     @discardableResult
     package func buildIndexes(
         pause: () -> Void, rest: (_ seconds: Double) -> Void = { _ in },

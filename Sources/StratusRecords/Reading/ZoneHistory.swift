@@ -4,8 +4,8 @@
 // The parent entries hold the present. Ended entries are in separate keyspaces, by record. These are small in most
 // zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
 // are large, every look-up is a seek. Answers are kept as long as the history, for one page of a feed: those of records
-// that may be above others, and of the last one of the rest. Most changes are of records without children, and asking
-// for each of them in a table would take longer than all other work on a change that nobody sees.
+// that may be above others, those that may be a seek, and the last one of the rest. Most changes are of records without
+// children, and a table with each of them would take longer than all other work on a change that nobody sees.
 
 package import StratusLayout
 package import StratusModel
@@ -39,7 +39,7 @@ package final class ZoneHistory {
     /// The last record whose place is not in `nodes`, and its place.
     private var lastName: RecordName?
     private var lastNode: ParentEntry?
-    /// The shares of records that have others below them, or had another place, at each moment that is asked for.
+    /// The shares of records that have others below them, or whose look-up may be a seek, at each moment.
     private var memberships: [(moment: UInt64, ofRecords: [RecordName: PastMembership])] = []
     private var links: EndedTable
     private var marks: EndedTable
@@ -128,7 +128,7 @@ package final class ZoneHistory {
         guard moment > 0 else { return .absent }
         let node = try node(name)
         // What the present place says is not kept. A place of the past may be a seek, and so may a mark.
-        let isKept = marks.isLarge || node.map { $0.parentSince > moment } ?? true
+        let isKept = moment < now && (marks.isLarge || node.map { $0.parentSince > moment } ?? true)
         guard isKept else { return try membership(name, node, at: moment) }
         let index = indexOfMemberships(at: moment)
         if let known = memberships[index].ofRecords[name] { return known }
@@ -155,7 +155,8 @@ package final class ZoneHistory {
         var current = parent
         var end = PastMembership.none
         while true {
-            if let known = memberships[index].ofRecords[current] {
+            // A parent that did not exist is damage, even if that was known.
+            if let known = memberships[index].ofRecords[current], known != .absent {
                 end = known
                 break
             }

@@ -104,7 +104,7 @@ extension RememberedStateRule {
         "ConnectionInfo": [.local("which server takes writes"): ["route"]],
         "ReceiptDesk": [.local("which server takes writes"): ["route"]],
         "Libpq": [.local("the loaded library"): ["loaded"]],
-        "LoginGate": [.local("whether the process is ending"): ["insideCount", "isClosed"]],
+        "LoginGate": [.local("whether the process is ending"): ["insideCount", "isClosed", "processID"]],
         "ReceiptUpkeep": [.guess: ["limit"]],
         "StandbyUpkeep": [
             .local("the settings of its server"): ["state.isNamed", "state.isReplicated", "state.waitingCount"]
