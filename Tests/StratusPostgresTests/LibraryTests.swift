@@ -7,6 +7,12 @@ import Testing
 
 @testable import StratusPostgres
 
+/// How far a login is, for a handler of `exit`, which captures nothing.
+private enum LoginProbe {
+    static let hasBegun = Locked(false)
+    static let hasEnded = Locked(false)
+}
+
 @Suite struct LibraryTests {
     @Test("a missing library is an error that names the package")
     func missing() {
@@ -40,11 +46,11 @@ import Testing
 
     @Test("a process ends well while its threads connect to the server", .enabled(if: TestServer.isThere))
     func exitWhileConnecting() async {
-        for _ in 0..<16 {
+        for _ in 0..<2 {
             await #expect(processExitsWith: .success) {
                 let info = try TestServer.info()
                 let (count, failures) = (Locked(0), Locked(0))
-                for _ in 0..<8 {
+                for _ in 0..<4 {
                     Thread.detachNewThread {
                         while true {
                             let connection = try? TestServer.open(info)
@@ -53,9 +59,30 @@ import Testing
                         }
                     }
                 }
-                while count.value < 40, failures.value < 40 { MonotonicTime.pause(seconds: 0.001) }
-                exit(failures.value < 40 ? EXIT_SUCCESS : EXIT_FAILURE)
+                while count.value < 16, failures.value < 16 { MonotonicTime.pause(seconds: 0.001) }
+                exit(failures.value < 16 ? EXIT_SUCCESS : EXIT_FAILURE)
             }
+        }
+    }
+
+    @Test("while a process ends, logins that run are waited for, and no other one begins")
+    func gate() async {
+        await #expect(processExitsWith: .success) {
+            // It was registered before the gate, so it runs after the gate has closed.
+            atexit {
+                let isOpen = LoginGate.pass { true } ?? false
+                if isOpen || !LoginProbe.hasEnded.value { _exit(EXIT_FAILURE) }
+            }
+            LoginGate.closeAtExit()
+            Thread.detachNewThread {
+                _ = LoginGate.pass {
+                    LoginProbe.hasBegun.withLock { $0 = true }
+                    MonotonicTime.pause(seconds: 0.3)
+                    LoginProbe.hasEnded.withLock { $0 = true }
+                }
+            }
+            while !LoginProbe.hasBegun.value { MonotonicTime.pause(seconds: 0.001) }
+            exit(EXIT_SUCCESS)
         }
     }
 

@@ -220,16 +220,17 @@ import Testing
                 let isRead = Locked(false)
                 try TestThreads.run(3) { thread in
                     if thread == 2 {
+                        defer { dayHasEnded.open() }
                         // A snapshot in the serial order waits for the sale.
                         while !isRead.value, try place.text(Self.waitingSnapshots(of: name)) == "0" {
                             TestThreads.yield()
                         }
-                        return dayHasEnded.open()
+                        return
                     }
                     guard thread == 0 else {
+                        defer { isRead.withLock { $0 = true } }
                         try dayWasRead.wait()
                         try store.transact { try $0.set([1], to: [2]) }
-                        defer { isRead.withLock { $0 = true } }
                         let sales = try store.read(scope) { reader in
                             #expect(try reader.value(forKey: [1]) == [2])
                             return try reader.value(forKey: [2, 1])
