@@ -216,8 +216,7 @@ import Testing
                 try store.transact { try $0.set([1], to: [1]) }
                 // The day is read; then it ends, and somebody reads its sales; then the first one writes a sale of it.
                 let (dayWasRead, dayHasEnded) = (Latch("the day to be read"), Latch("the day to end"))
-                let salesSeen = Locked<[UInt8]?>(nil)
-                let isRead = Locked(false)
+                let (salesSeen, isRead) = (Locked<[UInt8]?>(nil), Locked(false))
                 try TestThreads.run(3) { thread in
                     if thread == 2 {
                         defer { dayHasEnded.open() }
