@@ -173,8 +173,7 @@ struct ProfileCommand: ParsableCommand {
         try server.accept(try server.share(data.zone.record(data.subtreeTop), in: zone, with: [guest]), by: guest)
         let shared = ServerSide.shared(StratusSide.mainZone)
         let token = try server.readFeed(of: shared, as: guest.caller).token
-        let seen = data.subtreeTop..<data.subtreeTop + data.zone.count / 10
-        let others = (0..<data.zone.count).filter { !seen.contains($0) && data.zone.share(of: $0) == nil }
+        let others = data.outsideSubtree
         for range in RecordBatches.indices(0..<others.count) {
             try stratus.save(others[range].map { data.zone.record($0) }, in: StratusSide.mainZone)
         }

@@ -6,9 +6,11 @@
 
 import CLevelDB
 import CLogSync
+import Foundation
 import StratusLevelDB
 import StratusModel
 import StratusRecords
+import StratusWorkloads
 
 /// The same bytes in a bare LevelDB.
 @safe final class RawLevelDBPeer: @unchecked Sendable {  // because LevelDB is, and the shared batch is one thread's
@@ -131,8 +133,14 @@ import StratusRecords
         return count
     }
 
+    /// LevelDB begins to compact level 0 at one file more.
+    static let idleFileCount = 3
+
+    /// Waits until no compaction of level 0 is owed.
+    func waitForLevelZero() { while levelZeroFileCount > Self.idleFileCount { usleep(1_000) } }
+
     /// Table files in level 0.
-    var levelZeroFileCount: Int {
+    private var levelZeroFileCount: Int {
         guard let text = unsafe leveldb_property_value(database, "leveldb.num-files-at-level0") else { return 0 }
         defer { unsafe leveldb_free(text) }
         return Int(unsafe String(cString: text)) ?? 0
@@ -150,6 +158,13 @@ import StratusRecords
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) throws -> Result {
         try unsafe PeerError.checked(leveldb_free, body)
+    }
+}
+
+extension StratusSide {
+    /// Waits until no compaction of level 0 is owed.
+    func waitForLevelZero() throws {
+        while try store.figures().filesByLevel[0] > RawLevelDBPeer.idleFileCount { usleep(1_000) }
     }
 }
 

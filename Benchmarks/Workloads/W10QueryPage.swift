@@ -1,7 +1,7 @@
 // W10: a hundred results of a query in the largest zone: those of a narrow range of an indexed field, and the first
 // page of everything sorted by it. W10c builds the indexes, so that no workload before writes them; on SQLite's side
-// too. W10a: a page at a position that is read for the first time. W10b: the same page
-// again and again, beside SQLite without a library.
+// too. W10a: a page at a position that is read for the first time. W10b: the same page again and again, beside SQLite
+// without a library.
 
 import Foundation
 import GRDB

@@ -18,8 +18,6 @@ enum IndexBuildingWorkload: Workload {
     private static let entriesPerCommit = 1_800
     /// Commits that are in memory before any of them is timed.
     private static let commitsAtOnce = 100
-    /// LevelDB begins to compact level 0 at four files.
-    private static let idleFileCount = 3
     private static let windowSeconds = 0.25
     private static let windowCount = 12
 
@@ -28,7 +26,7 @@ enum IndexBuildingWorkload: Workload {
         try run.waitForRest()
         let seconds = try Stopwatch.seconds {
             try SizeQueries.buildIndexes(of: run.main.zone, in: StratusSide.mainZone, server, pace)
-            while try run.stratus.store.figures().filesByLevel[0] > idleFileCount { usleep(1_000) }
+            try run.stratus.waitForLevelZero()
         }
         try run.sqlite.makeSizeIndex()
         try run.sqliteInC.makeSizeIndex()
@@ -38,9 +36,8 @@ enum IndexBuildingWorkload: Workload {
         run.add(
             Figure(
                 name, "\(counts[0]) entries of \(counts[1]) records", seconds, "s",
-                against: "raw LevelDB with CLogSync, in key order",
-                raw.seconds, ratio: .ourShareOfTheirs,
-                .atMost(1.5)))
+                against: "raw LevelDB with CLogSync, in key order", raw.seconds, ratio: .ourShareOfTheirs, .atMost(1.5))
+        )
         try measureSaves(run)
     }
 
@@ -76,7 +73,7 @@ enum IndexBuildingWorkload: Workload {
             }
         }
         try write()
-        seconds += Stopwatch.seconds { while raw.levelZeroFileCount > idleFileCount { usleep(1_000) } }
+        seconds += Stopwatch.seconds { raw.waitForLevelZero() }
         return (entryCount, seconds)
     }
 
@@ -93,7 +90,7 @@ enum IndexBuildingWorkload: Workload {
         let server = try ServerSide(stratus)
         let zone = StratusSide.zone("beside")
         try stratus.createZone(zone)
-        while try stratus.store.figures().filesByLevel[0] > idleFileCount { usleep(1_000) }
+        try stratus.waitForLevelZero()
         let saver = Saver(stratus, zone)
         saver.start()
         defer { saver.stop() }

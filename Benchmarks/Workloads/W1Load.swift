@@ -15,8 +15,6 @@ enum LoadWorkload: Workload {
     private static let leastRoundCount = 10
     /// The records of a round, and what the contestants make of them, are in memory at once.
     private static let mostRecordsPerRound = 200_000
-    /// LevelDB begins to compact level 0 at four files.
-    private static let idleFileCount = 3
 
     static func run(_ run: BenchmarkRun) throws {
         try run.stratus.createZone(StratusSide.mainZone)
@@ -124,7 +122,7 @@ enum LoadWorkload: Workload {
             try LoadTime {
                 for batch in records { plans.append(try run.stratus.save(batch, in: StratusSide.mainZone).mutations) }
             } rest: {
-                while try run.stratus.store.figures().filesByLevel[0] > idleFileCount { usleep(1_000) }
+                try run.stratus.waitForLevelZero()
             }
         ]
         // As arrays beforehand, so that the clocks of the peers have only their own work.
@@ -134,7 +132,7 @@ enum LoadWorkload: Workload {
                 try LoadTime {
                     for batch in writes { try raw.write(batch) }
                 } rest: {
-                    while raw.levelZeroFileCount > idleFileCount { usleep(1_000) }
+                    raw.waitForLevelZero()
                 })
         }
         if !sqliteFirst { sqlite = try sqliteTimes() }

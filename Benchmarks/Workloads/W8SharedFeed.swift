@@ -39,15 +39,13 @@ enum SharedFeedWorkload: Workload {
         try addPlot(run, server, guest)
         let zone = ServerSide.shared(StratusSide.mainZone)
         try run.waitForRest()
-        let data = run.main.zone
-        let shared = run.main.subtreeTop..<run.main.subtreeTop + data.count / 10
-        let told = try compare(run, server, zone, after: nil, guest, Array(shared), perPage: toldPerPage)
+        let told = try compare(run, server, zone, after: nil, guest, Array(run.main.subtree), perPage: toldPerPage)
         run.add(
             Figure(
                 partNames[1], "a record of the first feed", told.ours, "µs", against: "raw gets", told.raw,
                 ratio: .ourShareOfTheirs, .atMost(1.4)))
         let first = try read(run, server, zone, after: nil, guest, changeCount: 0, "after accepting")
-        let others = (0..<data.count).filter { !shared.contains($0) && data.share(of: $0) == nil }
+        let others = run.main.outsideSubtree
         try change(others, run)
         try run.waitForRest()
         try compareUnseen(run, zone, after: first.token, guest, others, "in the order of the load", .atMost(0.3))

@@ -84,6 +84,13 @@ package struct MainZoneData: Sendable {
     /// The top of a subtree of `count / 10` records, itself included.
     package let subtreeTop: Int
 
+    /// The records of that subtree.
+    package var subtree: Range<Int> { subtreeTop..<subtreeTop + zone.count / 10 }
+    /// The records that are neither in that subtree nor roots of shares.
+    package var outsideSubtree: [Int] {
+        (0..<zone.count).filter { !subtree.contains($0) && zone.share(of: $0) == nil }
+    }
+
     package init(count: Int) {
         var forest = Forest()
         var roots: Set<Int> = []
