@@ -154,7 +154,7 @@ struct IndexVerifierTests {
                 EmptyEntry().encoded()
             ),
             (zone.type("Ghost", name: "file"), EmptyEntry().encoded()),
-            (zone.change(sequence: 1), ChangeEntry(name: "shared", kind: .saved).encoded()),
+            (zone.change(sequence: 1), ChangeEntry(name: "shared", kind: .saved(.unsaid)).encoded()),
             (zone.recordChunk("large", index: 9), try sample.chunk()),
             (zone.token("word", field: "x", name: "file"), EmptyEntry().encoded()),
         ]

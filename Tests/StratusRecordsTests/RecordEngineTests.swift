@@ -116,6 +116,21 @@ struct RecordEngineTests {
         }
     }
 
+    @Test("[T-06] the entry of a saved record's change names its parent; that of the root of a share names none")
+    func namedPlaces() throws {
+        try apply(save("a"), save("b"))  // 1, 2
+        try apply(save("c", under: "a"), save("d", under: "a"), save("e", under: "b"))  // 3, 4, 5
+        try apply(.save(Record(name: "d", type: "Item", parent: "a", share: "S")))  // 6
+        try apply(save("c", under: "b"))  // 7
+        let places = try engine.read { reader in
+            try reader.existingZone(zone).changes(after: 0).map(\.kind)
+        }
+        #expect(
+            places == [
+                .saved(.below(nil)), .saved(.below(nil)), .saved(.below("b")), .saved(.unsaid), .saved(.below("b")),
+            ])
+    }
+
     @Test("a large record that becomes small, or is deleted, leaves none of its chunks behind")
     func chunks() throws {
         for last in [RecordMutation.save(Record(name: "large", type: "Note")), .delete("large")] {

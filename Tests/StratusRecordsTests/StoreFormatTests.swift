@@ -16,8 +16,8 @@ struct StoreFormatTests {
         try store.transact { try $0.set(GlobalKeys.format(), to: entry.encoded()) }
         let error = #expect(throws: StoreError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
         #expect(error?.code == .newerFormat)
-        #expect(error?.fields["found"] == "3")
-        #expect(error?.fields["supported"] == "2")
+        #expect(error?.fields["found"] == "4")
+        #expect(error?.fields["supported"] == "3")
     }
 
     @Test("a store of an older format must be migrated, naming both formats, and is not changed")
@@ -29,8 +29,8 @@ struct StoreFormatTests {
             try StoreFormat.check(store, incarnation: UUID(), supported: FormatEntry.currentVersion + 1)
         }
         #expect(error?.code == .olderFormat)
-        #expect(error?.fields["found"] == "2")
-        #expect(error?.fields["supported"] == "3")
+        #expect(error?.fields["found"] == "3")
+        #expect(error?.fields["supported"] == "4")
         #expect(store.entryCount == before)
     }
 
@@ -45,7 +45,7 @@ struct StoreFormatTests {
         #expect(try StoreFormat.check(store, incarnation: UUID(), olderFormat: .kept) == incarnation)
         #expect(try version() == 1)
         #expect(try StoreFormat.check(store, incarnation: UUID(), olderFormat: .migrated) == incarnation)
-        #expect(try version() == 2)
+        #expect(try version() == 3)
         #expect(try StoreFormat.check(store, incarnation: UUID()) == incarnation)
     }
 

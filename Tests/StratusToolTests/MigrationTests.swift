@@ -1,4 +1,4 @@
-// A store that the first format wrote, frozen in the folder Frozen: it represents existing stores.
+// Stores that earlier formats wrote, frozen in the folder Frozen: they represent existing stores.
 
 import Foundation
 import StratusKit
@@ -6,11 +6,15 @@ import Testing
 
 @Suite("stores of older formats")
 struct MigrationTests {
+    static let formats = [1, 2]
+
     let directory: TestDirectory
 
-    init() throws {
-        directory = try TestDirectory()
-        let frozen = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Frozen/format-1")
+    init() throws { directory = try TestDirectory() }
+
+    /// Puts the store of an earlier format into the directory.
+    private func thaw(_ format: Int) throws {
+        let frozen = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Frozen/format-\(format)")
         try FileManager.default.copyItem(atPath: frozen.path, toPath: "\(directory.path)/store")
     }
 
@@ -20,8 +24,11 @@ struct MigrationTests {
         get throws { try String(contentsOfFile: "\(directory.path)/store/STRATUS", encoding: .utf8) }
     }
 
-    @Test("[X-31] reading verbs read it without changing it; writing verbs refuse it until it is migrated")
-    func verbs() async throws {
+    @Test(
+        "[X-31] reading verbs read it without changing it; writing verbs refuse it until it is migrated",
+        arguments: formats)
+    func verbs(format: Int) async throws {
+        try thaw(format)
         let run = try await shell(
             """
             for verb in "get page --zone notes" "ls / --zone notes" "tree / --zone notes" "query Note --zone notes" stats \\
@@ -37,13 +44,16 @@ struct MigrationTests {
             cat copy/STRATUS
             """)
         #expect(
-            run.lines == Array(repeating: ["4", "1"], count: 6).flatMap { $0 } + ["0", "stratus store", "format 1"],
+            run.lines == Array(repeating: ["4", "1"], count: 6).flatMap { $0 } + [
+                "0", "stratus store", "format \(format)",
+            ],
             "\(run.output) \(run.errors)")
-        #expect(try marker == "stratus store\nformat 1\n")
+        #expect(try marker == "stratus store\nformat \(format)\n")
     }
 
-    @Test("[X-31] migrate updates the format once, loses nothing, and its types count as learnt")
-    func migrate() async throws {
+    @Test("[X-31] migrate updates the format once, loses nothing, and its types count as learnt", arguments: formats)
+    func migrate(format: Int) async throws {
+        try thaw(format)
         let run = try await shell(
             """
             "$TOOL" export - --secrets --store store 2> notes > before
@@ -60,8 +70,8 @@ struct MigrationTests {
             """)
         let lines = run.lines
         try #require(lines.count == 9, "\(run.output) \(run.errors)")
-        #expect(lines[0].contains("\"format\":2,\"migratedFrom\":1"))
-        #expect(lines[1].contains("\"format\":2,\"migratedFrom\":null"))
+        #expect(lines[0].contains("\"format\":3,\"migratedFrom\":\(format)"))
+        #expect(lines[1].contains("\"format\":3,\"migratedFrom\":null"))
         #expect(lines[2] == "same")
         #expect(lines[3] == "verify: 0 missing, 0 dangling, 0 wrong counts")
         #expect(lines[4] == "0")
@@ -69,14 +79,17 @@ struct MigrationTests {
         #expect(lines[6] == "2")
         #expect(lines[7] == "\"imported\":[\"Note\"]")
         #expect(lines[8] == lines[7])
-        #expect(try marker == "stratus store\nformat 2\n")
+        #expect(try marker == "stratus store\nformat 3\n")
     }
 
-    @Test("[X-31] a host migrates it when opening it, also if a migration was interrupted before its marker")
-    func host() async throws {
+    @Test(
+        "[X-31] a host migrates it when opening it, also if a migration was interrupted before its marker",
+        arguments: formats)
+    func host(format: Int) async throws {
+        try thaw(format)
         for isCutOff in [false, true] {
             if isCutOff {
-                try Data("stratus store\nformat 1\n".utf8).write(
+                try Data("stratus store\nformat \(format)\n".utf8).write(
                     to: URL(fileURLWithPath: "\(directory.path)/store/STRATUS"))
             }
             var options = Stratus.Options()
@@ -91,7 +104,46 @@ struct MigrationTests {
             #expect(record["count"] as? Int == 3)
             let file = try #require((record["file"] as? CKAsset)?.fileURL)
             #expect(try String(contentsOf: file, encoding: .utf8) == "content\n")
-            #expect(try marker == "stratus store\nformat 2\n")
+            #expect(try marker == "stratus store\nformat 3\n")
         }
+    }
+
+    @Test("[X-31][D-06] a participant's feed goes on after the migration, over entries of both formats")
+    func guestFeed() async throws {
+        try thaw(2)
+        let token = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Frozen/format-2-token")
+        try FileManager.default.copyItem(atPath: token.path, toPath: "\(directory.path)/token")
+        let run = try await shell(
+            """
+            changes() {
+                "$TOOL" changes --as bob --zone notes --store store --since "$(cat token)" 2> notes | grep -v token |
+                    awk '{ print $1, $NF }'
+            }
+            entries() { "$TOOL" keys "db 1 / zone 1 / changes" --store store 2> notes | cut -d= -f2 | cut -c3-; }
+            changes; "$TOOL" migrate --store store > out; changes
+            "$TOOL" put attic --set title=Loft --zone notes --store store > out
+            "$TOOL" move box --under folder --zone notes --store store > out
+            "$TOOL" put new --type Note --under attic --set title=New --zone notes --store store > out
+            echo mixed; changes; entries | grep -v Share-; "$TOOL" verify --store store | tail -1
+            "$TOOL" rebuild --zone notes --store store > out
+            echo rebuilt; entries | grep -v Share-; "$TOOL" verify --store store | tail -1
+            """)
+        let before = ["saved page", "deleted lamp", "deleted gone"]
+        let deletion = #"deleted "gone", type "Note", parent "folder""#
+        let newEntries = [
+            #"saved "attic", no parent"#, #"saved "box", parent "folder""#, #"saved "new", parent "attic""#,
+        ]
+        let verified = "verify: 0 missing, 0 dangling, 0 wrong counts"
+        let mixed = ["saved page", "saved box", "deleted lamp", "deleted gone"]
+        let oldEntries = [#"saved "folder""#, #"saved "page""#, #"saved "lamp""#, deletion]
+        // The root of a share is looked up in any format.
+        let rebuilt = [
+            #"saved "folder""#, #"saved "page", parent "folder""#, #"saved "lamp", parent "attic""#, deletion,
+        ]
+        let wanted = [
+            before, before, ["mixed"], mixed, oldEntries + newEntries, [verified], ["rebuilt"],
+            rebuilt + newEntries, [verified],
+        ]
+        #expect(run.lines == wanted.flatMap { $0 }, "\(run.output) \(run.errors)")
     }
 }

@@ -280,7 +280,7 @@ struct VerbTests {
         #expect(people.lines.allSatisfy { $0.hasPrefix("db 1 / zone 1 / types / \"Folder\" / ") })
         let last = try await run("keys 'db 1 / zone 1 / types' --limit 1 --reverse --json").objects()[0]
         #expect(last["key"] as? String == "db 1 / zone 1 / types / \"SymbolicLink\" / \"tree/d/link\"")
-        #expect(try await run("keys global").lines.first?.contains("format 2") == true)
+        #expect(try await run("keys global").lines.first?.contains("format 3") == true)
         #expect(try await run("keys nonsense").status == 2)
     }
 

@@ -52,6 +52,9 @@ struct GuestFeed {
     /// Whether the round reads every record of the zone, so that no other walks are needed.
     var coversZone = false
     var batch: ArraySlice<LatestWrite> = []
+    /// Records below which nothing was seen, neither at the base nor at the end of the round, and the last of them.
+    var unseenParents: Set<RecordName> = []
+    var lastUnseenParent: RecordName?
 
     /// The end of the round.
     var end: UInt64 { progress.round?.end ?? progress.base }
@@ -73,6 +76,7 @@ struct GuestFeed {
             if coversZone { changedShares = [ShareContent.zoneWideName] }
             walker = nil
             batch = []
+            (unseenParents, lastUnseenParent) = ([], nil)
             guard try finishRound() else {
                 page.isMoreComing = true
                 return
@@ -108,13 +112,17 @@ struct GuestFeed {
                 }
                 guard !page.isFull else { return false }
                 take(change)
+                if try isUnseen(change) {
+                    page.look()
+                    continue
+                }
                 if try tell(change.name, .changed, change.kind) { try walkBelow(change.name) }
             case .laterChanges:
                 guard let change = try nextChange(upTo: now) else { return true }
                 guard !page.isFull else { return false }
                 take(change)
                 page.look()
-                guard try isMoved(change.name) else { continue }
+                guard try !isUnseen(change), try isMoved(change.name) else { continue }
                 if try tell(change.name, .later, change.kind) { try walkBelow(change.name) }
             }
         }
@@ -133,8 +141,10 @@ struct GuestFeed {
 
     private mutating func nextChange(upTo last: UInt64) throws -> LatestWrite? {
         if batch.isEmpty, let round = progress.round, round.sequence < last {
-            let changes = try zone.changes(after: round.sequence, upTo: last, limit: Self.batchCount)
+            let changes = try zone.changes(
+                after: round.sequence, upTo: last, limit: Self.batchCount, withPlaces: true)
             if let reads = zone.reads { try announce(changes, reads) }
+            try history.loadMoves(forChanges: changes.count)
             batch = changes[...]
         }
         return batch.first
@@ -143,6 +153,31 @@ struct GuestFeed {
     private mutating func take(_ change: LatestWrite) {
         batch.removeFirst()
         progress.round?.sequence = change.sequence
+    }
+
+    /// Whether the entry of a change suffices to tell that the person saw the record neither at the base nor at the
+    /// end, without looking the record up. Its place at both is the one that the entry names, or it did not exist.
+    private mutating func isUnseen(_ change: LatestWrite) throws -> Bool {
+        guard case .saved(.below(let parent)) = change.kind, !history.mayHaveMoved(change.name),
+            !atEnd.sees(change.name), !atBase.sees(change.name)
+        else { return false }
+        guard let parent else {
+            let deciding = SharedAccess.share(decidingFor: nil)
+            return !atEnd.sees(deciding) && !atBase.sees(deciding)
+        }
+        if lastUnseenParent == parent { return true }
+        if !unseenParents.contains(parent) {
+            // A record that has changed up to the end had its parent there.
+            let isParentThere = change.sequence <= end
+            let membership =
+                try isParentThere
+                ? history.membership(of: parent, above: change.name, at: end) : history.membership(parent, at: end)
+            guard !membership.isSeen(atEnd) else { return false }
+            guard try !isSeen(parent, atBase) else { return false }
+            unseenParents.insert(parent)
+        }
+        lastUnseenParent = parent
+        return true
     }
 
     /// Whether a record has another parent or share mark at the end than at the base, and so its own walk. If something
@@ -325,11 +360,7 @@ extension GuestFeed {
     /// Whether a record, with everything below it down to other roots, was seen because of its place.
     func isSeen(_ name: RecordName, _ sight: GuestSight) throws -> Bool {
         guard !sight.shares.isEmpty else { return false }
-        switch try history.membership(name, at: sight.sequence) {
-        case .absent: return false
-        case .none: return sight.sees(SharedAccess.share(decidingFor: nil))
-        case .share(let share): return sight.sees(SharedAccess.share(decidingFor: share))
-        }
+        return try history.membership(name, at: sight.sequence).isSeen(sight)
     }
 
     /// Delivers a record or its deletion, if necessary. `known` is the kind of its change; `below` is whether the
@@ -338,7 +369,7 @@ extension GuestFeed {
     /// Returns false if the person saw neither the record nor its place, at base or end.
     @discardableResult
     mutating func tell(
-        _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved,
+        _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved(.unsaid),
         below: (base: Bool, end: Bool)? = nil
     ) throws -> Bool {
         page.look()
@@ -417,5 +448,16 @@ extension GuestFeed {
                 ["record": name.text, "zone": zone.id.name.text])
         }
         return tombstone.type
+    }
+}
+
+extension PastMembership {
+    /// Whether a person saw the records of this membership, because of their place.
+    func isSeen(_ sight: GuestSight) -> Bool {
+        switch self {
+        case .absent: false
+        case .none: sight.sees(SharedAccess.share(decidingFor: nil))
+        case .share(let share): sight.sees(SharedAccess.share(decidingFor: share))
+        }
     }
 }

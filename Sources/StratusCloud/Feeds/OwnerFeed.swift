@@ -44,7 +44,7 @@ struct OwnerFeed {
             let limit =
                 zone.reads == nil
                 ? min(Self.batchCount, wanted) : max(Self.batchCount, min(Self.largestBatchCount, wanted))
-            let batch = try zone.changes(after: progress.position, upTo: now, limit: limit)
+            let batch = try zone.changes(after: progress.position, upTo: now, limit: limit, withPlaces: false)
             var announcedCount = 0
             for (index, change) in batch.enumerated() {
                 guard !page.isFull else {

@@ -230,6 +230,15 @@ package struct ValueReader: ~Escapable {
         return String(copying: text)
     }
 
+    /// Reads a name, or returns `known` if that is the name: it takes no memory then.
+    mutating func readName(orSharing known: RecordName?) throws(StoreError) -> RecordName {
+        let start = position
+        let span = try readSpan(byteCount: try readCount())
+        if let known, known.text.hasBytes(span) { return known }
+        position = start
+        return RecordName(try readText())
+    }
+
     /// Reads parts, one after the other.
     mutating func read<each Part: ValuePart>() throws(StoreError) -> (repeat each Part) {
         (repeat try (each Part).read(from: &self))
@@ -291,6 +300,15 @@ package struct ValueReader: ~Escapable {
     }
 
     private func cutOff() -> StoreError { corrupt("The value ends too early: check or restore the store.") }
+}
+
+extension String {
+    fileprivate func hasBytes(_ bytes: Span<UInt8>) -> Bool {
+        let own = utf8Span.span
+        guard own.count == bytes.count else { return false }
+        for index in own.indices where own[index] != bytes[index] { return false }
+        return true
+    }
 }
 
 // MARK: Parts of values

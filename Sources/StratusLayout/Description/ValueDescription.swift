@@ -176,7 +176,10 @@ extension ValueDescription {
 
     private static func text(_ entry: ChangeEntry) -> String {
         switch entry.kind {
-        case .saved: return "saved \(quoted(entry.name.text))"
+        case .saved(.unsaid): return "saved \(quoted(entry.name.text))"
+        case .saved(.below(let parent)):
+            let parent = parent.map { "parent \(quoted($0.text))" } ?? "no parent"
+            return "saved \(quoted(entry.name.text)), \(parent)"
         case .deleted(let type, let parent):
             let parent = parent.map { ", parent \(quoted($0.text))" } ?? ""
             return "deleted \(quoted(entry.name.text)), type \(quoted(type.text))\(parent)"

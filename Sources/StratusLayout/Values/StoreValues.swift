@@ -15,7 +15,8 @@ package struct FormatEntry: LayoutValue {
     ///
     ///   1  the first
     ///   2  entries of record types say which were imported (`SchemaEntry`)
-    package static let currentVersion: UInt64 = 2
+    ///   3  entries of changes name the parent of a saved record (`ChangeEntry`)
+    package static let currentVersion: UInt64 = 3
 
     package var version: UInt64
     /// Changes when the store is restored, copied, moved or repaired. Change tokens of another incarnation expire.

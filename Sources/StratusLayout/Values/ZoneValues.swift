@@ -95,12 +95,22 @@ package struct ZoneMarkerEntry: VersionedValue {
 
 /// The last change of a record.
 ///
-/// Bytes: version 1 · byte: 1 saved, 2 deleted, 3 deleted and had a parent · text: name ·
-/// (2, 3) text: type · (3) text: parent.
+/// Bytes: version 1 · byte: 1 saved, 2 deleted, 3 deleted and had a parent, 4 saved without a parent, 5 saved below a
+/// parent · text: name · (2, 3) text: type · (3, 5) text: parent. 4 and 5 are of format 3.
 package struct ChangeEntry: VersionedValue {
     package enum Kind: Hashable, Sendable {
-        case saved
+        case saved(SavedPlace)
         case deleted(type: RecordType, parent: RecordName?)
+
+        package var isDeletion: Bool { if case .deleted = self { true } else { false } }
+    }
+
+    /// What the entry says about the place of a saved record.
+    package enum SavedPlace: Hashable, Sendable {
+        /// Nothing: the record is the root of a share, or an earlier format wrote the entry.
+        case unsaid
+        /// It is the root of no share, and has this parent.
+        case below(RecordName?)
     }
 
     package var name: RecordName
@@ -113,19 +123,52 @@ package struct ChangeEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {
         switch kind {
-        case .saved: ValueWriter.append(UInt8(1), name, to: &bytes)
+        case .saved(.unsaid): ValueWriter.append(UInt8(1), name, to: &bytes)
+        case .saved(.below(nil)): ValueWriter.append(UInt8(4), name, to: &bytes)
+        case .saved(.below(let parent?)): ValueWriter.append(UInt8(5), name, parent, to: &bytes)
         case .deleted(let type, nil): ValueWriter.append(UInt8(2), name, type, to: &bytes)
         case .deleted(let type, let parent?): ValueWriter.append(UInt8(3), name, type, parent, to: &bytes)
         }
     }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) { try self.init(&reader, .read(last: nil)) }
+
+    /// Reads an entry. If its parent is `last`, they share one text: siblings often change one after the other.
+    package init(decoding bytes: Span<UInt8>, lastParent last: RecordName?) throws(StoreError) {
+        try self.init(bytes, .read(last: last))
+    }
+
+    /// Reads an entry without the place of a saved record.
+    package init(withoutPlace bytes: Span<UInt8>) throws(StoreError) { try self.init(bytes, .skipped) }
+
+    private enum ParentReading {
+        case skipped
+        case read(last: RecordName?)
+    }
+
+    private init(_ bytes: Span<UInt8>, _ reading: ParentReading) throws(StoreError) {
+        var reader = ValueReader(bytes, ChangeEntry.self)
+        try reader.expectVersion(1)
+        try self.init(&reader, reading)
+        try reader.expectEnd()
+    }
+
+    private init(_ reader: inout ValueReader, _ reading: ParentReading) throws(StoreError) {
         let number = try reader.readByte()
-        guard (1...3).contains(number) else { throw reader.corrupt("No kind of change has this number.") }
-        name = try reader.read()
-        kind =
-            number == 1
-            ? .saved : .deleted(type: try reader.read(), parent: number == 3 ? try reader.read() as RecordName : nil)
+        guard (1...5).contains(number) else { throw reader.corrupt("No kind of change has this number.") }
+        name = RecordName(try reader.readText())
+        switch number {
+        case 1: kind = .saved(.unsaid)
+        case 4: kind = .saved(.below(nil))
+        case 5:
+            switch reading {
+            case .skipped:
+                try reader.skip(byteCount: try reader.readCount())
+                kind = .saved(.unsaid)
+            case .read(let last): kind = .saved(.below(try reader.readName(orSharing: last)))
+            }
+        default: kind = .deleted(type: try reader.read(), parent: number == 3 ? try reader.read() as RecordName : nil)
+        }
     }
 }
 

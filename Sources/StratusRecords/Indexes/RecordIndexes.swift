@@ -30,9 +30,16 @@ package struct RecordFacts: Hashable, Sendable {
     package var name: RecordName
     package var type: RecordType
     package var changeSequence: UInt64
+    /// The place that the entry of its change names.
+    package var place: ChangeEntry.SavedPlace
     package var references: [SourceReference]
 
-    var write: LatestWrite { LatestWrite(sequence: changeSequence, name: name, kind: .saved) }
+    var write: LatestWrite { LatestWrite(sequence: changeSequence, name: name, kind: .saved(place)) }
+}
+
+extension ChangeEntry.SavedPlace {
+    /// The place of a record with this parent and this mark of a share. A root of a share is looked up.
+    init(parent: RecordName?, share: RecordName?) { self = share == nil ? .below(parent) : .unsaid }
 }
 
 /// One record's latest write.
@@ -129,7 +136,9 @@ package enum ReferenceIndex: IndexRule {
 }
 
 /// Sequence → record: at most one entry for each record, that of its latest write (T-06), with what a feed must report
-/// about a deletion (T-07).
+/// about a deletion (T-07) and where a saved record is.
+///
+/// The place of a record changes only with a write of the record, so the entry always names the present parent.
 package enum ChangeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.changes
 

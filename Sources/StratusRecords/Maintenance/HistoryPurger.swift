@@ -65,7 +65,7 @@ extension ZoneReader {
         _ keyspace: ZoneKeyspace, _ key: Span<UInt8>, _ value: Span<UInt8>, _ horizon: UInt64
     ) throws -> Bool {
         switch keyspace {
-        case .changes: try ChangeEntry(decoding: value).kind != .saved
+        case .changes: try ChangeEntry(withoutPlace: value).kind.isDeletion
         case .endedParents: try keys.readEndedParentKey(key).ended <= horizon
         case .endedChildren: try keys.readEndedChildKey(key).ended <= horizon
         case .endedShares: try keys.readEndedShareKey(key).ended <= horizon

@@ -193,7 +193,9 @@ struct ZoneVerifier {
             let facts = stored.map { $0.facts } ?? live.facts
             try verify(TypeIndex.self, facts)
             try verify(ReferenceIndex.self, facts)
-            try verify(ChangeIndex.self, facts.write)
+            // An entry that an earlier format wrote does not name the place.
+            let earlier = ChangeEntry(name: name, kind: .saved(.unsaid)).encoded()
+            try verify(ChangeIndex.self, facts.write, orFinding: earlier)
             if let stored, let indexes = queryIndexes[facts.type] {
                 // In an index that is being filled or cleared, an entry may be absent: only existing entries are
                 // checked.
@@ -213,10 +215,12 @@ struct ZoneVerifier {
         }
     }
 
-    private mutating func verify<Rule: IndexRule>(_ rule: Rule.Type, _ facts: Rule.Facts) throws {
+    private mutating func verify<Rule: IndexRule>(
+        _ rule: Rule.Type, _ facts: Rule.Facts, orFinding earlier: [UInt8]? = nil
+    ) throws {
         let entries = rule.entries(of: facts, in: zone.keys)
         for _ in entries { expected[rule.keyspace, default: EntryTally()].addUnseen() }
-        try lookUp(entries)
+        try lookUp(entries, orFinding: earlier)
     }
 
     /// Tallies the entries that a record should have.
@@ -226,14 +230,14 @@ struct ZoneVerifier {
         expected[rule.keyspace] = tally
     }
 
-    /// Looks up the entries that a record should have.
-    mutating func lookUp(_ entries: [IndexEntry]) throws {
+    /// Looks up the entries that a record should have. `earlier` is another value that they may have.
+    mutating func lookUp(_ entries: [IndexEntry], orFinding earlier: [UInt8]? = nil) throws {
         for entry in entries {
             guard let value = try zone.store.value(forKey: entry.key) else {
                 report.note(.missing, key: entry.key, "the record has no such entry")
                 continue
             }
-            if value != entry.value {
+            if value != entry.value, value != earlier {
                 let wanted = ValueDescription.text(of: entry.value, forKey: entry.key)
                 let found = ValueDescription.text(of: value, forKey: entry.key)
                 report.note(.wrong, key: entry.key, "is \(found), should be \(wanted)")

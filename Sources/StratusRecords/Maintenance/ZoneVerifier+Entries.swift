@@ -211,7 +211,8 @@ extension StoredRecord {
     /// The facts of the record alone.
     var facts: RecordFacts {
         RecordFacts(
-            name: record.name, type: record.type, changeSequence: system.changeSequence, references: record.references)
+            name: record.name, type: record.type, changeSequence: system.changeSequence,
+            place: ChangeEntry.SavedPlace(parent: record.parent, share: record.share), references: record.references)
     }
 }
 

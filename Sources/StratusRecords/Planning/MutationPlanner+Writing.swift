@@ -40,6 +40,7 @@ extension MutationPlanner {
         appendChunkRemoval(draft, from: chunkCount, to: &plan)
         let facts = RecordFacts(
             name: draft.name, type: stored.record.type, changeSequence: draft.sequence,
+            place: ChangeEntry.SavedPlace(parent: stored.record.parent, share: stored.record.share),
             references: stored.record.references)
         appendRecordEntries(draft, new: facts, to: &plan)
         appendQueryEntries(draft, new: stored, to: &plan)

@@ -108,6 +108,22 @@ package final class ZoneHistory {
         return try marks.entries(of: name, after: moment, in: zone).first { $0.began <= moment }?.name
     }
 
+    /// The ended links that are read for each change, so that the changes need no look-ups.
+    private static let linksPerChange = 4
+
+    /// Reads what has ended in the zone, so that `mayHaveMoved` knows about every record, unless that is much more than
+    /// the changes that are looked at.
+    package func loadMoves(forChanges count: Int) throws {
+        try links.load(zone, ifAtMost: min(Self.linksPerChange * count, EndedTable.largestCount))
+        try marks.load(zone, ifAtMost: EndedTable.largestCount)
+    }
+
+    /// False if no parent and no share mark of a record has ended, as far as is known without a read.
+    package func mayHaveMoved(_ name: RecordName) -> Bool {
+        if links.mayHaveEntries(of: name) { return true }
+        return marks.mayHaveEntries(of: name)
+    }
+
     /// Whether a record got or lost a parent or a share mark after one moment and up to another. Its creation and its
     /// deletion count.
     package func hasEvents(_ name: RecordName, after start: UInt64, upTo end: UInt64) throws -> Bool {
@@ -146,8 +162,8 @@ package final class ZoneHistory {
         return try membership(of: parent, above: name, at: moment)
     }
 
-    /// The same for what is above a record.
-    private func membership(
+    /// The same for the parent of a record. Throws `corruption` also if the parent itself did not exist.
+    package func membership(
         of parent: RecordName, above name: RecordName, at moment: UInt64
     ) throws -> PastMembership {
         let index = indexOfMemberships(at: moment)
@@ -345,7 +361,8 @@ struct EndedTable {
     /// The entries of a record that ended after a moment, in the order of their ends.
     mutating func entries(of name: RecordName, after moment: UInt64, in zone: ZoneReader) throws -> [EndedSpan] {
         if case .asking(let left) = state {
-            if left > 0 { state = .asking(seeksLeft: left - 1) } else { state = try load(zone) }
+            state = .asking(seeksLeft: left - 1)
+            if left <= 0 { try load(zone, ifAtMost: Self.largestCount) }
         }
         if case .loaded(let entries) = state {
             guard let own = entries[name] else { return [] }
@@ -362,19 +379,29 @@ struct EndedTable {
 
     /// False if nothing of a record has ended, as far as is known without a read.
     func mayHaveEntries(of name: RecordName) -> Bool {
-        if case .loaded(let entries) = state { entries[name] != nil } else { true }
+        if case .loaded(let entries) = state { !entries.isEmpty && entries[name] != nil } else { true }
     }
 
-    private func load(_ zone: ZoneReader) throws -> State {
+    /// Loads the table if it has at most `limit` entries.
+    mutating func load(_ zone: ZoneReader, ifAtMost limit: Int) throws {
+        guard case .asking = state else { return }
+        if let entries = try entries(zone, ifAtMost: limit) {
+            state = .loaded(entries)
+        } else if limit == Self.largestCount {
+            state = .large
+        }
+    }
+
+    private func entries(_ zone: ZoneReader, ifAtMost limit: Int) throws -> [RecordName: [EndedSpan]]? {
         let range = zone.keys.keyspace(kind.keyspace)
         var entries: [RecordName: [EndedSpan]] = [:]
         var count = 0
-        try zone.store.forEach(in: range, limit: Self.largestCount + 1) { key, value in
+        try zone.store.forEach(in: range, limit: limit + 1) { key, value in
             let (name, span) = try kind.read(key, value, zone.keys)
             entries[name, default: []].append(span)
             count += 1
         }
-        return count > Self.largestCount ? .large : .loaded(entries)
+        return count > limit ? nil : entries
     }
 }
 

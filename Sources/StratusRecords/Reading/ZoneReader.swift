@@ -331,18 +331,24 @@ extension ZoneReader {
                 .expired, "The changes since then are no longer known: read the whole zone again.",
                 ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
         }
-        return try changes(in: keys.changes(after: sequence), limit: limit)
+        return try changes(in: keys.changes(after: sequence), limit: limit, withPlaces: true)
     }
 
-    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them. The
-    /// caller must check that the history goes back that far.
-    package func changes(after sequence: UInt64, upTo last: UInt64, limit: Int) throws -> [LatestWrite] {
-        try changes(in: keys.changes(after: sequence, upTo: last), limit: limit)
+    /// The latest writes after `sequence`, up to and including `last`, oldest first, at most `limit` of them, with or
+    /// without the places of saved records. The caller must check that the history goes back that far.
+    package func changes(
+        after sequence: UInt64, upTo last: UInt64, limit: Int, withPlaces: Bool
+    ) throws -> [LatestWrite] {
+        try changes(in: keys.changes(after: sequence, upTo: last), limit: limit, withPlaces: withPlaces)
     }
 
-    private func changes(in range: KeyRange, limit: Int) throws -> [LatestWrite] {
-        try store.collect(range, limit: limit) { key, value in
-            let entry = try ChangeEntry(decoding: value)
+    private func changes(in range: KeyRange, limit: Int, withPlaces: Bool) throws -> [LatestWrite] {
+        var parent: RecordName?
+        return try store.collect(range, limit: limit) { key, value in
+            let entry =
+                try withPlaces
+                ? ChangeEntry(decoding: value, lastParent: parent) : ChangeEntry(withoutPlace: value)
+            if case .saved(.below(let found?)) = entry.kind { parent = found }
             return LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind)
         }
     }
@@ -380,6 +386,7 @@ extension StoredState {
             try chunkCount > 1 ? (RecordHeader(decoding: value), []) : RecordCodec.headerAndReferences(in: value)
         let facts = RecordFacts(
             name: name, type: header.type, changeSequence: header.system.changeSequence,
+            place: ChangeEntry.SavedPlace(parent: header.parent, share: header.share),
             references: references.map { SourceReference(field: $0.field, reference: $0.reference) })
         var live = LiveRecord(header: header, facts: facts, chunkCount: chunkCount)
         if withFields, chunkCount == 1 { live.stored = try RecordCodec.decode(name, value) }

@@ -9,6 +9,7 @@
 
 import Foundation
 import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -74,10 +75,22 @@ private struct FeedHistory {
         for step in 0..<stepCount {
             trace.append("--- \(step)")
             try change()
+            if number.isMultiple(of: 2) { try forgetPlaces() }
             for (index, reader) in people.enumerated() where random.isOne(in: 2) { try read(reader, index) }
             guard findings.isEmpty else {
                 findings += trace
                 return
+            }
+        }
+    }
+
+    /// Writes some entries of changes as earlier formats did, without the places of the records.
+    private mutating func forgetPlaces() throws {
+        try bench.service.engine.transact { transaction in
+            let zone = try transaction.existingZone(bench.notesID)
+            for change in try zone.changes(after: 0) where !change.kind.isDeletion && random.isOne(in: 4) {
+                let entry = ChangeEntry(name: change.name, kind: .saved(.unsaid))
+                try transaction.set(zone.keys.change(sequence: change.sequence), to: entry.encoded())
             }
         }
     }

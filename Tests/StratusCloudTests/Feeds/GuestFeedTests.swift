@@ -62,6 +62,35 @@ struct GuestFeedTests {
     }
 
     @Test(
+        "[D-12] among changes that are not seen, what moved into and out of the shared tree is reported, page by page",
+        arguments: [1, 3, 100])
+    func movesAmongUnseen(limit: Int) throws {
+        let bench = try Self.bench()
+        let others = (0..<12).map { "out\($0)" }
+        _ = try bench.modify(
+            others.map { RecordSave.new($0, parent: "second") } + [
+                .new("in", parent: "folder"), .new("below", parent: "in"), .new("shelf", parent: "alone"),
+                .new("box", parent: "shelf"),
+            ]
+        ).saves.map { try $0.get() }
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        // The entries of these two changes name parents that move afterwards.
+        try bench.touch("below")
+        try bench.touch("box")
+        for name in others { try bench.touch(name) }
+        try bench.move("in", below: "second")
+        try bench.move("out0", below: "folder")
+        try bench.touch("out1")
+        try bench.move("shelf", below: "folder")
+        try bench.move("page", below: "second")
+        let told = try replica.pull(bench, by: bench.bob, limit: limit)
+        #expect(told.changed == ["box", "out0", "shelf"])
+        #expect(told.deleted == ["below", "in", "page"])
+        #expect(replica.names == ["Share", "box", "file", "folder", "out0", "shelf"])
+    }
+
+    @Test(
         "[D-06][D-08][P-15][X-16] losing one of several shares removes its records, and losing the last removes the zone"
     )
     func losing() throws {

@@ -114,7 +114,7 @@ struct UpkeepTests {
             try service.engine.read { reader in
                 for database in try reader.databases().map(\.id) {
                     guard let zone = try reader.zone(ZoneID(database: database, name: "Notes")) else { continue }
-                    return try zone.changes(after: zone.header().horizon).count { $0.kind != .saved }
+                    return try zone.changes(after: zone.header().horizon).count(where: \.kind.isDeletion)
                 }
                 return -1
             }

@@ -158,12 +158,24 @@ struct ZoneChecker {
     }
 
     private func checkChanges(after token: UInt64) throws {
-        let changes = try OracleAnswer.asked { try reader.changes(after: token).map(\.oracleChange) }
+        let changes = try OracleAnswer.asked {
+            try reader.changes(after: token).map { change in
+                try checkPlace(in: change)
+                return change.oracleChange
+            }
+        }
         let wanted = oracle.changes(after: token)
         try expectEqual(changes, wanted, "changes after \(token)")
         guard case .answer(let all) = wanted, all.count > 1 else { return }
         let page = try reader.changes(after: token, limit: all.count / 2).map(\.oracleChange)
         try expectEqual(page, Array(all.prefix(all.count / 2)), "the first \(all.count / 2) changes after \(token)")
+    }
+
+    /// The entry of a saved record names its parent, unless it is the root of a share.
+    private func checkPlace(in change: LatestWrite) throws {
+        guard case .saved(let place) = change.kind, let record = oracle.live[change.name]?.record else { return }
+        let wanted: ChangeEntry.SavedPlace = record.share == nil ? .below(record.parent) : .unsaid
+        try expectEqual(place, wanted, "the place in the change of \(change.name.debugText)")
     }
 
     private mutating func checkPast(isThorough: Bool) throws {
