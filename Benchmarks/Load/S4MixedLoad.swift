@@ -22,34 +22,40 @@ enum MixedLoadWorkload: Workload {
         try stratus.createZone(zone)
         try run.waitForRest()
         let keys = try stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        let sqliteInC = try SQLiteInCConnections(path: run.folder + "/sqlite-c.db", count: callerCount)
+        defer { sqliteInC.close() }
         let numbers = NumberSource()
         let plans = Mutex<[KeyMutations]>([])
         let contestants = [
             Contestant(
-                "Stratus", read: { try StratusSide.fetch(stratus.engine, [$0]) },
-                write: {
+                "Stratus", read: { name, _ in try StratusSide.fetch(stratus.engine, [name]) },
+                write: { _ in
                     let plan = try stratus.save([numbers.next().record], in: zone)
                     plans.withLock { $0.append(plan.mutations) }
                 }),
             Contestant(
-                "raw LevelDB", read: { _ = try raw.byteCount(of: keys.record($0)) },
-                write: {
+                "raw LevelDB", read: { name, _ in _ = try raw.byteCount(of: keys.record(name)) },
+                write: { _ in
                     guard let plan = plans.withLock({ $0.popLast() }) else { return }
                     var writes: [(key: [UInt8], value: [UInt8]?)] = []
                     plan.forEach { writes.append(($0, $1)) }
                     try raw.writeBesideOthers(writes)
                 }),
             Contestant(
-                "GRDB", read: { name in _ = try sqlite.read { try $0.fetch([name]) } },
-                write: {
+                "GRDB", read: { name, _ in _ = try sqlite.read { try $0.fetch([name]) } },
+                write: { _ in
                     let item = numbers.next()
                     try sqlite.save([SQLitePeer.arguments(item.record, item.content, change: item.number)])
                 }),
+            Contestant(
+                "SQLite in C", read: { name, caller in try sqliteInC.fetch(name, by: caller) },
+                write: { caller in try sqliteInC.save(numbers.next(), by: caller) }),
         ]
+        // Ours always before raw LevelDB, which writes what ours has planned.
+        let backwards = [3, 2, 0, 1].map { contestants[$0] }
         let callCount = run.scale.isQuick ? 1_000 : 5_000
         for round in 0..<roundCount {
-            // Ours always before raw LevelDB, which writes what ours has planned.
-            for contestant in round.isMultiple(of: 2) ? contestants : [contestants[2], contestants[0], contestants[1]] {
+            for contestant in round.isMultiple(of: 2) ? contestants : backwards {
                 try contestant.work(run.main.zone, seed: UInt64(round), callCount)
             }
         }
@@ -60,7 +66,7 @@ enum MixedLoadWorkload: Workload {
         let parts = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)]
         let kinds: [(String, KeyPath<Contestant, Latencies>)] = [("a read", \.reads), ("a save", \.writes)]
         let own = contestants[0]
-        for peer in [contestants[2], contestants[1]] {
+        for peer in [contestants[2], contestants[3], contestants[1]] {
             for (kind, latencies) in kinds {
                 for (what, part) in parts {
                     run.add(
@@ -87,17 +93,17 @@ enum MixedLoadWorkload: Workload {
                     """))
     }
 
-    /// Somebody who reads and writes.
+    /// Somebody who reads and writes, and knows which of the callers asks.
     private final class Contestant: Sendable {
         let name: String
         let reads = Latencies()
         let writes = Latencies()
-        private let read: @Sendable (RecordName) throws -> Void
-        private let write: @Sendable () throws -> Void
+        private let read: @Sendable (_ name: RecordName, _ caller: Int) throws -> Void
+        private let write: @Sendable (_ caller: Int) throws -> Void
 
         init(
-            _ name: String, read: @escaping @Sendable (RecordName) throws -> Void,
-            write: @escaping @Sendable () throws -> Void
+            _ name: String, read: @escaping @Sendable (_ name: RecordName, _ caller: Int) throws -> Void,
+            write: @escaping @Sendable (_ caller: Int) throws -> Void
         ) {
             self.name = name
             self.read = read
@@ -112,9 +118,9 @@ enum MixedLoadWorkload: Workload {
                 for _ in 0..<callCount {
                     if random.below(10) < 8 {
                         let name = zone.names[random.below(zone.count)]
-                        own.reads.append(try Stopwatch.seconds { try read(name) })
+                        own.reads.append(try Stopwatch.seconds { try read(name, caller) })
                     } else {
-                        own.writes.append(try Stopwatch.seconds { try write() })
+                        own.writes.append(try Stopwatch.seconds { try write(caller) })
                     }
                 }
                 reads.add(own.reads)

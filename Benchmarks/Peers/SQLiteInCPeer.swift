@@ -7,14 +7,18 @@ import CSQLite
 import Foundation
 import StratusModel
 import StratusWorkloads
+import Synchronization
 
 /// A connection, with the rows that it has read. One thread at a time uses it.
 @safe final class SQLiteInCPeer: @unchecked Sendable {  // because one thread at a time uses it
     private var connection: OpaquePointer?
     private var rows = unsafe csqlite_page()
     private let zone: Int64
+    /// The name of a single record that is asked for.
+    private let asked: Rows
 
     init(path: String, pageByteCount: Int = 4_096) throws {
+        asked = try Rows(names: [])
         var failure: UnsafePointer<CChar>?
         unsafe connection = unsafe csqlite_open(
             path, Int64(SQLitePeer.sharedCacheByteCount), 4 << 30, Int32(pageByteCount), &failure)
@@ -57,6 +61,12 @@ import StratusWorkloads
     /// The number of records under these names, each read whole.
     func fetch(_ names: Rows) throws -> Int {
         try reading { unsafe csqlite_fetch(connection, zone, &names.page, &rows) }
+    }
+
+    /// Reads the record under this name whole. The statement has a snapshot of its own, so it needs no transaction.
+    func fetch(_ name: RecordName) throws {
+        try asked.replace(with: name)
+        guard try fetch(asked) == 1 else { throw PeerError("A record is missing in SQLite in C.") }
     }
 
     /// Reads the records that changed after `change`. Returns how many there are, and the last one's change.
@@ -127,12 +137,12 @@ import StratusWorkloads
         }
     }
 
-    /// Records or names that are passed to a connection, put together outside of the measured time.
+    /// Records or names that are passed to a connection. Where many are measured, they are put together beforehand.
     @safe final class Rows {
         fileprivate var page = unsafe csqlite_page()
 
         init(names: [RecordName]) throws {
-            for name in names { try append { row, rows in try rows.copy(name.text, &row.name) } }
+            for name in names { try append(name) }
         }
 
         init(_ records: [(record: StratusModel.Record, content: RecordContent, change: Int)]) throws {
@@ -153,6 +163,16 @@ import StratusWorkloads
         }
 
         deinit { unsafe csqlite_page_free(&page) }
+
+        /// Its memory is used again.
+        fileprivate func replace(with name: RecordName) throws {
+            unsafe csqlite_page_clear(&page)
+            try append(name)
+        }
+
+        private func append(_ name: RecordName) throws {
+            try append { row, rows in try rows.copy(name.text, &row.name) }
+        }
 
         private func append(_ body: (inout csqlite_record, Rows) throws -> Void) throws {
             guard let row = unsafe csqlite_page_append(&page) else { throw PeerError("SQLite in C has no memory.") }
@@ -176,4 +196,28 @@ import StratusWorkloads
             guard isCopied == 1 else { throw PeerError("SQLite in C has no memory.") }
         }
     }
+}
+
+/// Connections to one file, one for each thread. Readers wait for nobody. SQLite has one writer, so commits take turns
+/// by a lock: the next thread continues as soon as a commit has ended, while SQLite's busy handler would sleep and look
+/// again.
+final class SQLiteInCConnections: Sendable {
+    private let connections: [SQLiteInCPeer]
+    private let writing = Mutex(())
+
+    init(path: String, count: Int) throws {
+        connections = try (0..<count).map { _ in try SQLiteInCPeer(path: path) }
+    }
+
+    func close() {
+        for connection in connections { connection.close() }
+    }
+
+    /// One durable commit of one record. Others do not wait while its row is put together.
+    func save(_ item: NumberSource.Item, by thread: Int) throws {
+        let row = try SQLiteInCPeer.Rows([(item.record, item.content, item.number)])
+        try writing.withLock { _ in try connections[thread].save(row) }
+    }
+
+    func fetch(_ name: RecordName, by thread: Int) throws { try connections[thread].fetch(name) }
 }

@@ -205,6 +205,16 @@ extension SQLitePeer {
         }
         try settle()
     }
+
+    /// An index for each field that queries of Stratus find by an index.
+    func makeFieldIndexes() throws {
+        try pool.write { database in
+            for field in ["title", "size", "mode", "digest"] {
+                try database.execute(sql: "CREATE INDEX records_\(field) ON records (zone, type, \(field))")
+            }
+        }
+        try settle()
+    }
 }
 
 extension SQLitePeer.Snapshot {

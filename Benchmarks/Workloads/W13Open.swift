@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusLayout
 import StratusLevelDB
 import StratusModel
@@ -100,16 +101,16 @@ enum ColdWorkload: Workload {
             try OpenMeasurement.Contestant.allCases.map { try OpenMeasurement.inOwnProcess($0, task).cold }
         }
         let names = ["Stratus", "raw LevelDB", "GRDB", "SQLite in C"]
-        let figures: [(subject: String, unit: String, value: (ColdMeasurement) -> Double)] = [
+        let figures: [(subject: String, unit: String, value: (ColdMeasurement) -> Double?)] = [
             ("open", "ms", \.openMilliseconds), ("the first question about a share", "ms", \.questionMilliseconds),
             ("100 records at random, each", "µs", \.fetchMicroseconds),
+            ("the first page of a first sync, each of 1,000 records", "µs", \.syncMicroseconds),
         ]
         for (subject, unit, value) in figures {
             for (name, answer) in zip(names, answers).dropFirst() {
+                guard let own = answers[0].flatMap(value), let theirs = answer.flatMap(value) else { continue }
                 run.add(
-                    Figure(
-                        Self.name, subject, answers[0].map(value) ?? .nan, unit, against: name,
-                        answer.map(value) ?? .nan, ratio: .theirsOverOurs, .none))
+                    Figure(Self.name, subject, own, unit, against: name, theirs, ratio: .theirsOverOurs, .none))
             }
         }
     }
@@ -119,20 +120,25 @@ enum ColdWorkload: Workload {
 struct ColdMeasurement: Codable {
     static let roundCount = 5
     private static let fetchCount = 100
+    static let syncCount = 1_000
 
     var openMilliseconds: Double
     var questionMilliseconds: Double
     var fetchMicroseconds: Double
+    /// Nil if the contestant has no feed.
+    var syncMicroseconds: Double?
 
     /// A store that was opened.
     struct Opened {
         var ask: (RecordName) throws -> Void
         var fetch: ([RecordName]) throws -> Void
+        /// Makes what reads the first page of a first sync.
+        var makeSync: (() throws -> () throws -> Int)?
         var close: () throws -> Void
     }
 
     init(_ path: String, _ task: OpenTask, _ questions: [Int], _ open: () throws -> Opened) throws {
-        var times: [[Double]] = [[], [], []]
+        var times: [[Double]] = [[], [], [], []]
         var numbers = SeededNumbers(seed: 130)
         for question in questions {
             let names = (0..<Self.fetchCount).map { _ in
@@ -145,10 +151,18 @@ struct ColdMeasurement: Codable {
             let asked = RecordName(seed: MainZoneData.seed, index: question)
             times[1].append(try Stopwatch.seconds { try opened.ask(asked) } * 1e3)
             times[2].append(try Stopwatch.seconds { try opened.fetch(names) } / Double(Self.fetchCount) * 1e6)
+            if let sync = try opened.makeSync?() {
+                times[3].append(
+                    try Stopwatch.seconds {
+                        let count = try sync()
+                        guard count == Self.syncCount else { throw PeerError("A page has \(count) records.") }
+                    } / Double(Self.syncCount) * 1e6)
+            }
             try opened.close()
         }
         (openMilliseconds, questionMilliseconds) = (Stopwatch.median(times[0]), Stopwatch.median(times[1]))
         fetchMicroseconds = Stopwatch.median(times[2])
+        syncMicroseconds = times[3].isEmpty ? nil : Stopwatch.median(times[3])
     }
 }
 
@@ -260,23 +274,39 @@ struct OpenMeasurement: Codable {
             let engine = try RecordEngine(store: store, incarnation: UUID())
             return .init(
                 ask: { try StratusSide.askShares(engine, [$0]) },
-                fetch: { try StratusSide.fetch(engine, $0) }, close: store.close)
+                fetch: { try StratusSide.fetch(engine, $0) },
+                makeSync: {
+                    let server = try ServerSide(engine: engine)
+                    let request = FetchZoneChangesRequest(
+                        zone: ZoneAddress(zoneName: StratusSide.mainZone.name.text), limit: ColdMeasurement.syncCount)
+                    return {
+                        let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
+                        for record in page.changed { try ServerSide.takeOut(record) }
+                        return page.changed.count
+                    }
+                }, close: store.close)
         case .leveldb:
             let raw = try RawLevelDBPeer(path: path)
             return .init(
                 ask: { _ = try raw.walk(from: task.parentPrefix + $0.text.utf8 + [0], prefix: task.parentPrefix) },
                 fetch: { for name in $0 { _ = try raw.byteCount(of: task.recordPrefix + name.text.utf8 + [0]) } },
-                close: raw.close)
+                makeSync: nil, close: raw.close)
         case .sqlite:
             let sqlite = try openSQLite(task)
             return .init(
                 ask: { name in _ = try sqlite.read { try $0.share(of: [name]) } },
-                fetch: { names in _ = try sqlite.read { try $0.fetch(names) } }, close: sqlite.close)
+                fetch: { names in _ = try sqlite.read { try $0.fetch(names) } },
+                makeSync: {
+                    { try sqlite.read { try $0.records(after: "", limit: ColdMeasurement.syncCount).count } }
+                }, close: sqlite.close)
         case .sqliteInC:
             let sqlite = try SQLiteInCPeer(path: path)
             return .init(
                 ask: { name in _ = try sqlite.read { try sqlite.sharedCount(.init(names: [name])) } },
-                fetch: { names in _ = try sqlite.read { try sqlite.fetch(.init(names: names)) } }, close: sqlite.close)
+                fetch: { names in _ = try sqlite.read { try sqlite.fetch(.init(names: names)) } },
+                makeSync: {
+                    { try sqlite.read { try sqlite.changes(after: -1, limit: ColdMeasurement.syncCount).count } }
+                }, close: sqlite.close)
         }
     }
 

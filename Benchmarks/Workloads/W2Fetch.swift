@@ -19,18 +19,21 @@ enum FetchWorkload: Workload {
         let names = sample(run, fetchCount)
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let rawKeys = names.map { keys.record($0) }
-        let medians = try Stopwatch.medians(
-            rounds: 9,
-            [
-                { try Stopwatch.secondsEach(names.count) { try StratusSide.fetch(run.stratus.engine, names) } },
-                {
-                    try Stopwatch.secondsEach(names.count) {
-                        for key in rawKeys { _ = try run.raw.byteCount(of: key) }
-                    }
-                },
-                { try Stopwatch.secondsEach(names.count) { _ = try run.sqlite.read { try $0.fetch(names) } } },
-            ])
-        let times = medians.map { $0 * 1e6 }
+        var contestants: [() throws -> Double] = [
+            { try Stopwatch.secondsEach(names.count) { try StratusSide.fetch(run.stratus.engine, names) } },
+            {
+                try Stopwatch.secondsEach(names.count) {
+                    for key in rawKeys { _ = try run.raw.byteCount(of: key) }
+                }
+            },
+            { try Stopwatch.secondsEach(names.count) { _ = try run.sqlite.read { try $0.fetch(names) } } },
+        ]
+        for reference in run.references {
+            contestants.append {
+                try Stopwatch.secondsEach(names.count) { _ = try reference.store.byteCount(of: rawKeys) }
+            }
+        }
+        let times = try Stopwatch.medians(rounds: 9, contestants).map { $0 * 1e6 }
         run.add(
             Figure(
                 name, "warm, at random", times[0], "µs", against: "GRDB", times[2], ratio: .theirsOverOurs, .atLeast(1))
@@ -39,6 +42,12 @@ enum FetchWorkload: Workload {
             Figure(
                 name, "warm, at random", times[0], "µs", against: "raw LevelDB", times[1], ratio: .ourShareOfTheirs,
                 .atMost(1.3)))
+        for (reference, time) in zip(run.references, times.dropFirst(3)) {
+            run.add(
+                Figure(
+                    name, "warm, at random", times[0], "µs", against: reference.name, time, ratio: .theirsOverOurs,
+                    .none))
+        }
         try addCounts(run, names)
     }
 

@@ -14,18 +14,17 @@ enum ShareLookupWorkload: Workload {
     private static let depths = [0, 1, 4, 10, 20, 50, 1_000]
 
     static func run(_ run: BenchmarkRun) throws {
-        let names = ["Stratus", "Stratus without cache", "raw LevelDB", "GRDB"]
+        let names = ["Stratus", "Stratus without cache", "raw LevelDB", "GRDB", "SQLite in C"]
         var points: [[(x: Double, y: Double)]] = names.map { _ in [] }
         try run.waitForRest()
         for depth in depths {
             let limit = depth >= 50 ? 64 : 500
             let targets = run.main.zone.forest.sample(atDepth: depth, limit: limit, seed: UInt64(depth) + 1)
-                .map { run.main.zone.names[$0] }
             guard !targets.isEmpty else { throw PeerError("The data set has no record at depth \(depth).") }
             let medians = try medians(run, targets)
             for index in medians.indices { points[index].append((Double(depth + 1), medians[index] * 1e6)) }
             addFigures(run, depth, medians.map { $0 * 1e6 })
-            try addCounts(run, depth, targets)
+            try addCounts(run, depth, targets.map { run.main.zone.names[$0] })
         }
         try addFullCache(run)
         run.add(
@@ -34,8 +33,11 @@ enum ShareLookupWorkload: Workload {
                 series: zip(names, points).map { Series($0, $1) }))
     }
 
-    /// Seconds a question: Stratus, without its cache, raw LevelDB, GRDB.
-    private static func medians(_ run: BenchmarkRun, _ targets: [RecordName]) throws -> [Double] {
+    /// Seconds a question about these records: Stratus, without its cache, raw LevelDB, GRDB, SQLite in C.
+    private static func medians(_ run: BenchmarkRun, _ indices: [Int]) throws -> [Double] {
+        let targets = indices.map { run.main.zone.names[$0] }
+        let rows = try SQLiteInCPeer.Rows(names: targets)
+        let sharedCount = indices.count { isShared($0, run.main.zone) }
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
         let rawKeys = targets.map { keys.parent(of: $0) }
         let prefix = Array(keys.parent(of: RecordName("")).dropLast())
@@ -54,7 +56,23 @@ enum ShareLookupWorkload: Workload {
                     }
                 },
                 { try Stopwatch.secondsEach(targets.count) { _ = try run.sqlite.read { try $0.share(of: targets) } } },
+                {
+                    try Stopwatch.secondsEach(targets.count) {
+                        let count = try run.sqliteInC.read { try run.sqliteInC.sharedCount(rows) }
+                        guard count == sharedCount else { throw PeerError("SQLite in C has \(count) shared records.") }
+                    }
+                },
             ])
+    }
+
+    /// Whether a share root is at or above the record.
+    private static func isShared(_ index: Int, _ zone: ZoneData) -> Bool {
+        var next = Int32(index)
+        while next != Forest.none {
+            if zone.roots.contains(Int(next)) { return true }
+            next = zone.forest.parents[Int(next)]
+        }
+        return false
     }
 
     private static func addFigures(_ run: BenchmarkRun, _ depth: Int, _ times: [Double]) {
@@ -72,6 +90,11 @@ enum ShareLookupWorkload: Workload {
             Figure(
                 name, subject + ", no cache", times[1], "µs", against: "GRDB", times[3], ratio: .theirsOverOurs,
                 .atLeast(0.6)))
+        for (subject, time) in [(subject, times[0]), (subject + ", no cache", times[1])] {
+            run.add(
+                Figure(
+                    name, subject, time, "µs", against: "SQLite in C", times[4], ratio: .theirsOverOurs, .none))
+        }
     }
 
     /// A cache that is full of other records, share roots among them, while others are asked for that it must take in:

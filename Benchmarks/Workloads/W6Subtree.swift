@@ -1,5 +1,5 @@
-// W6: enumerate everything below a record, parents before children. The peer uses a recursive common table expression;
-// both return every name.
+// W6: enumerate everything below a record, parents before children. The peers use a recursive common table expression;
+// all of them read every name.
 
 import Foundation
 import StratusModel
@@ -14,7 +14,8 @@ enum SubtreeWorkload: Workload {
     static func run(_ run: BenchmarkRun) throws {
         let forest = run.main.zone.forest
         let counts = forest.descendantCounts()
-        var points: [[(x: Double, y: Double)]] = [[], []]
+        let names = ["Stratus", "GRDB", "SQLite in C"]
+        var points: [[(x: Double, y: Double)]] = names.map { _ in [] }
         for goal in [run.scale.recordCount / 1_000, run.scale.recordCount / 100, run.scale.recordCount / 10] {
             let isMain = goal == run.scale.recordCount / 10
             let top =
@@ -22,6 +23,7 @@ enum SubtreeWorkload: Workload {
                 ? run.main.subtreeTop
                 : counts.indices.min { abs(counts[$0] - goal) < abs(counts[$1] - goal) } ?? run.main.subtreeTop
             let root = run.main.zone.names[top]
+            let rows = try SQLiteInCPeer.Rows(names: [root])
             let size = counts[top]
             let medians = try Stopwatch.medians([
                 { try Stopwatch.seconds { try check(try run.stratus.subtreeCount(below: root), size) } },
@@ -30,19 +32,27 @@ enum SubtreeWorkload: Workload {
                         try check(try run.sqlite.read { try $0.subtreeCount(below: root) }, size)
                     }
                 },
+                {
+                    try Stopwatch.seconds {
+                        try check(try run.sqliteInC.read { try run.sqliteInC.countBelow(rows) }, size)
+                    }
+                },
             ])
             let times = medians.map { $0 / Double(size) * 1e6 }
             for index in times.indices { points[index].append((Double(size), times[index])) }
-            run.add(
-                Figure(
-                    name, "subtree of \(Figure.text(Double(size)))", times[0], "µs/record", against: "GRDB", times[1],
-                    ratio: .theirsOverOurs, isMain ? .atLeast(2) : .none))
+            let bars: [Bar] = [isMain ? .atLeast(2) : .none, .none]
+            for (peer, bar) in zip(1..., bars) {
+                run.add(
+                    Figure(
+                        name, "subtree of \(Figure.text(Double(size)))", times[0], "µs/record", against: names[peer],
+                        times[peer], ratio: .theirsOverOurs, bar))
+            }
             if isMain { try addCounts(run, top: top, size: size) }
         }
         run.add(
             Plot(
                 workload: name, title: title, xLabel: "records below", yLabel: "µs a record",
-                series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) }))
+                series: zip(names, points).map { Series($0, $1) }))
     }
 
     private static func check(_ count: Int, _ size: Int) throws {

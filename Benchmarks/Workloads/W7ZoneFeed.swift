@@ -1,7 +1,7 @@
 // W7: what changed in a zone since a token, when that is 100 records, in zones of many sizes. What it costs is counted,
 // and must not depend on the size; the time is held against SQLite's index on changes, in the largest zone. W7a: a
 // first sync of that zone, page by page. W7b: a hundred changes at a position that is read for the first time, after
-// many records at random have changed.
+// many records have changed, at random and in the order of the load.
 
 import Foundation
 import GRDB
@@ -171,33 +171,63 @@ enum FirstSyncWorkload: Workload {
 
 enum NewChangesWorkload: Workload {
     static let name = "W7b"
-    static let title = "100 changes at a new position, among changes of random records"
+    static let title = "100 changes at a new position, among changes of many records"
     private static let changeCount = 100
     private static let roundCount = 9
     private static let positionsPerRound = 12
-    /// Above every change that SQLite's rows have.
-    private static let firstChange = 1 << 41
 
+    /// Records that change, in this order.
+    private struct Order {
+        let subject: String
+        let indices: [Int]
+        /// Above every change that SQLite's rows have.
+        let firstChange: Int
+        var rawBar = Bar.none
+        var sqliteBar = Bar.none
+    }
+
+    /// A tenth of the zone changes in random order. In the order of the load no more records than are read.
     static func run(_ run: BenchmarkRun) throws {
+        let records = 0..<run.main.zone.count
+        let readBatchCount = (roundCount + 1) * positionsPerRound
+        let batchCount = max(readBatchCount, records.count / 10 / RecordBatches.recordCount)
+        var numbers = SeededNumbers(seed: 70)
+        let shuffled = records.shuffled(using: &numbers)
+        let orders = [
+            Order(
+                subject: "in random order", indices: Array(shuffled.prefix(batchCount * RecordBatches.recordCount)),
+                firstChange: 1 << 41, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.5)),
+            Order(
+                subject: "in the order of the load",
+                indices: Array(records.prefix(readBatchCount * RecordBatches.recordCount)), firstChange: 1 << 42),
+        ]
         let server = try run.server()
+        var token: [UInt8]?
+        for order in orders { try measure(run, server, order, after: &token) }
+    }
+
+    /// `token` is one from before the changes, and becomes one from after them.
+    private static func measure(
+        _ run: BenchmarkRun, _ server: ServerSide, _ order: Order, after token: inout [UInt8]?
+    ) throws {
         let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
-        let changed = try change(run, server, zone)
+        let tokens = try change(run, server, zone, order, after: &token)
         try run.waitForRest()
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
-        var positions = Array(changed.tokens.indices)
+        var positions = Array(tokens.indices)
         var numbers = SeededNumbers(seed: 7)
         positions.shuffle(using: &numbers)
         func positionsOf(_ round: Int) -> ArraySlice<Int> {
             positions[(round * positionsPerRound)..<((round + 1) * positionsPerRound)]
         }
-        let rawKeys = changed.indices.map { keys.record(run.main.zone.names[$0]) }
+        let rawKeys = order.indices.map { keys.record(run.main.zone.names[$0]) }
         let times = try Stopwatch.firstTimes(
             rounds: roundCount, each: positionsPerRound,
             [
                 { round in
                     for position in positionsOf(round) {
                         let request = FetchZoneChangesRequest(
-                            zone: zone, token: changed.tokens[position], limit: changeCount)
+                            zone: zone, token: tokens[position], limit: changeCount)
                         let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
                         try expect(page.changed.count)
                         for record in page.changed { try ServerSide.takeOut(record) }
@@ -211,7 +241,7 @@ enum NewChangesWorkload: Workload {
                 },
                 { round in
                     for position in positionsOf(round) {
-                        let change = firstChange + position * RecordBatches.recordCount - 1
+                        let change = order.firstChange + position * RecordBatches.recordCount - 1
                         try expect(
                             run.sqliteInC.read {
                                 try run.sqliteInC.changes(after: Int64(change), limit: changeCount).count
@@ -220,43 +250,39 @@ enum NewChangesWorkload: Workload {
                 },
                 { round in
                     for position in positionsOf(round) {
-                        let change = firstChange + position * RecordBatches.recordCount - 1
+                        let change = order.firstChange + position * RecordBatches.recordCount - 1
                         try expect(run.sqlite.read { try $0.changes(after: change, limit: changeCount).count })
                     }
                 },
             ]
         )
-        run.addNewPages(name, "in random order", times, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.5))
+        run.addNewPages(name, order.subject, times, rawBar: order.rawBar, sqliteBar: order.sqliteBar)
     }
 
     private static func expect(_ count: Int) throws {
         guard count == changeCount else { throw PeerError("A page has \(count) changes.") }
     }
 
-    /// Saves a tenth of the zone again, in random order and in every contestant. Returns the records, and a token from
-    /// before each commit.
+    /// Saves the records again, in every contestant. Returns a token from before each commit.
     private static func change(
-        _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress
-    ) throws -> (indices: [Int], tokens: [[UInt8]]) {
+        _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress, _ order: Order, after token: inout [UInt8]?
+    ) throws -> [[UInt8]] {
         let data = run.main.zone
-        let batchCount = max((roundCount + 1) * positionsPerRound, data.count / 10 / RecordBatches.recordCount)
-        var numbers = SeededNumbers(seed: 70)
-        let indices = Array((0..<data.count).shuffled(using: &numbers).prefix(batchCount * RecordBatches.recordCount))
-        var token = try server.readFeed(of: zone, keys: []).token
+        token = try server.readFeed(of: zone, after: token, keys: []).token
         var tokens: [[UInt8]] = []
-        for range in RecordBatches.indices(0..<indices.count) {
+        for range in RecordBatches.indices(0..<order.indices.count) {
             if let token { tokens.append(token) }
-            let records = indices[range].map { data.record($0) }
+            let records = order.indices[range].map { data.record($0) }
             let plan = try run.stratus.save(records, in: StratusSide.mainZone)
             try run.raw.write(plan.mutations.pairs)
-            let rows = zip(range, zip(indices[range], records)).map { position, row in
-                (record: row.1, content: data.content(of: row.0), change: firstChange + position)
+            let rows = zip(range, zip(order.indices[range], records)).map { position, row in
+                (record: row.1, content: data.content(of: row.0), change: order.firstChange + position)
             }
             try run.sqlite.save(rows.map { SQLitePeer.arguments($0.record, $0.content, change: $0.change) })
             try run.sqliteInC.save(SQLiteInCPeer.Rows(rows))
             token = try server.readFeed(of: zone, after: token, keys: []).token
         }
-        return (indices, tokens)
+        return tokens
     }
 }
 

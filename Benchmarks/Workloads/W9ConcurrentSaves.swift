@@ -23,10 +23,15 @@ enum ConcurrentSaveWorkload: Workload {
         let savesEach = run.scale.isQuick ? 25 : 50
         let stratus = run.stratus
         let sqlite = run.sqlite
-        var points: [[(x: Double, y: Double)]] = [[], []]
+        let sqliteInC = try SQLiteInCConnections(path: run.folder + "/sqlite-c.db", count: callerCounts.max() ?? 1)
+        defer { sqliteInC.close() }
+        let names = ["Stratus", "GRDB", "SQLite in C"]
+        var points: [[(x: Double, y: Double)]] = names.map { _ in [] }
         var syncsASave = Double.nan
         for count in callerCounts {
             let timesEach = savesEach * (count == 1 ? 8 : count == 8 ? 4 : 1)
+            // SQLite syncs once a save, for any number of waiting callers: fewer saves measure as well.
+            let sqliteTimesEach = max(4, timesEach / 8)
             let medians = try Stopwatch.medians([
                 {
                     var rate = 0.0
@@ -39,18 +44,25 @@ enum ConcurrentSaveWorkload: Workload {
                     return rate
                 },
                 {
-                    // One sync a save, for any number of waiting callers: fewer saves measure as well.
-                    try Callers.rate(count, timesEach: max(4, timesEach / 8)) { _ in
+                    try Callers.rate(count, timesEach: sqliteTimesEach) { _ in
                         let item = numbers.next()
                         try sqlite.save([SQLitePeer.arguments(item.record, item.content, change: item.number)])
                     }
                 },
+                {
+                    try Callers.rate(count, timesEach: sqliteTimesEach) { number in
+                        try sqliteInC.save(numbers.next(), by: number / sqliteTimesEach)
+                    }
+                },
             ])
             for index in medians.indices { points[index].append((Double(count), medians[index])) }
-            run.add(
-                Figure(
-                    name, "\(count) callers", medians[0], "saves/s", against: "GRDB", medians[1],
-                    ratio: .ourShareOfTheirs, count == 64 ? .atLeast(4) : .none))
+            let bars: [Bar] = [count == 64 ? .atLeast(4) : .none, .none]
+            for (peer, bar) in zip(1..., bars) {
+                run.add(
+                    Figure(
+                        name, "\(count) callers", medians[0], "saves/s", against: names[peer], medians[peer],
+                        ratio: .ourShareOfTheirs, bar))
+            }
             run.add(
                 Figure(
                     name, "\(count) callers", count: syncsASave, "fsyncs a save",
@@ -60,7 +72,7 @@ enum ConcurrentSaveWorkload: Workload {
         run.add(
             Plot(
                 workload: name, title: title, xLabel: "callers", yLabel: "saves/s",
-                series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) }
+                series: zip(names, points).map { Series($0, $1) }
                     + [Series("Stratus, syncs slowed by 1 ms", slowPoints)]))
     }
 

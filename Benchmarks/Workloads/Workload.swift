@@ -28,6 +28,7 @@ final class BenchmarkRun {
     let scale: Scale
     let folder: String
     let options: LevelDBOptions
+    let pageByteCount: Int
     /// Made when it is first read: not all workloads need it.
     private(set) lazy var main = MainZoneData(count: scale.recordCount)
     var stratus: StratusSide
@@ -54,6 +55,7 @@ final class BenchmarkRun {
         self.scale = scale
         self.folder = folder
         self.options = options
+        self.pageByteCount = pageByteCount
         stratus = try StratusSide(at: folder + "/stratus", options: options)
         raw = try RawLevelDBPeer(path: folder + "/leveldb", like: options)
         sqlite = try SQLitePeer(

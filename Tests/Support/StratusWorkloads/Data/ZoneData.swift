@@ -11,11 +11,12 @@ package struct ZoneData: Sendable {
     /// Records that are share roots from the beginning.
     package var roots: Set<Int> = []
 
-    package init(seed: UInt64, roots: Set<Int> = [], _ forest: Forest) {
+    /// The names are UUIDs if none are given.
+    package init(seed: UInt64, roots: Set<Int> = [], _ forest: Forest, names: [RecordName]? = nil) {
         self.seed = seed
         self.roots = roots
         self.forest = forest
-        names = (0..<forest.count).map { RecordName(seed: seed, index: $0) }
+        self.names = names ?? (0..<forest.count).map { RecordName(seed: seed, index: $0) }
     }
 
     package var count: Int { names.count }
