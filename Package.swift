@@ -217,9 +217,9 @@ if Context.environment["STRATUS_BENCHMARKS"] == "1" {
         .executableTarget(
             name: "stratus-benchmarks",
             dependencies: [
-                "StratusWorkloads", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB",
-                "StratusPostgres", "StratusStore", "StratusModel", "CLevelDB", "CLogSync", "CPostgreSQL",
-                "CSQLite", "CLMDB", "CRocksDB",
+                "StratusWorkloads", "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout",
+                "StratusLevelDB", "StratusPostgres", "StratusStore", "StratusModel", "CLevelDB", "CLogSync",
+                "CPostgreSQL", "CSQLite", "CLMDB", "CRocksDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

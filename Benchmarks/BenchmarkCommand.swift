@@ -31,7 +31,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: """
             Only these workloads, separated by commas: W3,W6. W1 always runs, because it loads the data, unless there are \
-            only workloads on PostgreSQL (P1 to P7).
+            only workloads on the face (F1 to F6) and on PostgreSQL (P1 to P7).
             """)
     var only: String?
 
@@ -83,18 +83,20 @@ struct RunCommand: ParsableCommand {
             wanted.contains { $0 == workload } || needsMainZone && workload == LoadWorkload.self
                 || workload == IndexBuildingWorkload.self && wanted.contains { $0 is any QueryWorkload.Type }
         }
+        let ownCount = wanted.contains { $0 is any FaceWorkload.Type } ? scale.faceCount : scale.postgresCount
         var report = Report(run, recordCount: 0, minutes: 0, notRun: [])
         for (index, workload) in workloads.enumerated() {
             Progress.say("\(workload.name): \(workload.title)")
             try workload.run(run)
             report = Report(
-                run, recordCount: needsMainZone ? scale.recordCount : scale.postgresCount,
+                run, recordCount: needsMainZone ? scale.recordCount : ownCount,
                 minutes: start.duration(to: .now).inSeconds / 60,
                 notRun: workloads[(index + 1)...].map { $0.name })
             // A run of hours that is cut off leaves what it has found.
             if let results { try report.write(to: results) }
         }
         run.stratus.close()
+        try run.closeFace()
         try run.removePostgres()
         print(report.table)
         guard report.missed.isEmpty else {

@@ -161,11 +161,16 @@ import StratusWorkloads
     }
 }
 
-extension StratusSide {
+extension LevelDBStore {
     /// Waits until no compaction of level 0 is owed.
     func waitForLevelZero() throws {
-        while try store.figures().filesByLevel[0] > RawLevelDBPeer.idleFileCount { usleep(1_000) }
+        while try figures().filesByLevel[0] > RawLevelDBPeer.idleFileCount { usleep(1_000) }
     }
+}
+
+extension StratusSide {
+    /// Waits until no compaction of level 0 is owed.
+    func waitForLevelZero() throws { try store.waitForLevelZero() }
 }
 
 extension [UInt8] {

@@ -37,6 +37,15 @@ final class SQLitePeer: Sendable {
         + RecordEngineOptions().ancestorCacheByteCount
 
     init(path: String, cacheByteCount: Int, pageByteCount: Int = 4_096) throws {
+        pool = try Self.openPool(path: path, cacheByteCount: cacheByteCount, pageByteCount: pageByteCount)
+        try pool.writeWithoutTransaction { database in
+            try database.execute(sql: Self.schema)
+            try Self.checkPlans(database)
+        }
+    }
+
+    /// Opens a database with the settings that the head of the file lists.
+    static func openPool(path: String, cacheByteCount: Int, pageByteCount: Int = 4_096) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.maximumReaderCount = 2
         configuration.prepareDatabase { database in
@@ -49,16 +58,15 @@ final class SQLitePeer: Sendable {
                     PRAGMA wal_autocheckpoint = 10000;
                     """)
         }
-        pool = try DatabasePool(path: path, configuration: configuration)
+        let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { database in
             // GRDB opens a pool with NORMAL.
             try database.execute(sql: "PRAGMA synchronous = FULL")
             let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
             let synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous")
             guard mode == "wal", synchronous == 2 else { throw PeerError("SQLite is not set up as described.") }
-            try database.execute(sql: Self.schema)
-            try Self.checkPlans(database)
         }
+        return pool
     }
 
     func close() throws { try pool.close() }
@@ -169,7 +177,9 @@ final class SQLitePeer: Sendable {
 
     /// Moves the whole log into the database file and starts a new log: no work is left over for others' time, and
     /// every read is from the mapped file.
-    func settle() throws {
+    func settle() throws { try Self.settle(pool) }
+
+    static func settle(_ pool: DatabasePool) throws {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 

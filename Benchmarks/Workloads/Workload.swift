@@ -45,6 +45,8 @@ final class BenchmarkRun {
     private var madeServer: ServerSide?
     /// The stores on a server and their peers, made when a workload first asks for them.
     private var madePostgres: PostgresBench?
+    /// The store behind the face and its peer, made when a workload first asks for them.
+    private var madeFace: FaceBench?
     /// The smaller zones that have been loaded, by name.
     private var loadedZones: Set<String> = []
 
@@ -120,6 +122,19 @@ final class BenchmarkRun {
         madePostgres = nil
     }
 
+    /// What the workloads on the face share.
+    func face() throws -> FaceBench {
+        if let madeFace { return madeFace }
+        let bench = try FaceBench(self)
+        madeFace = bench
+        return bench
+    }
+
+    func closeFace() throws {
+        try madeFace?.close()
+        madeFace = nil
+    }
+
     /// Loads a smaller zone once.
     func zone(named name: String, _ data: @autoclosure () -> ZoneData) throws {
         guard loadedZones.insert(name).inserted else { return }
@@ -147,7 +162,7 @@ extension Workload {
 
 /// All workloads, in the order in which they run. The growth of records asks stores of all sizes alike, so it stands
 /// before servers have made indexes for queries in one of them. The last ones of the main zone close the stores and
-/// delete the data; those on PostgreSQL have their own.
+/// delete the data; those on the face and on PostgreSQL have their own.
 enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FirstFetchWorkload.self, FetchWorkload.self,
@@ -159,6 +174,8 @@ enum Workloads {
         MixedLoadWorkload.self, TwoCoresWorkload.self,
         DepthGrowth.self, FanOutGrowth.self, ParticipantGrowth.self, ShareGrowth.self, AccountGrowth.self,
         ZoneGrowth.self, OpenWorkload.self, ColdWorkload.self, ZoneDeletionWorkload.self,
+        FaceLoadWorkload.self, FaceFetchWorkload.self, FaceSaveWorkload.self, FaceEditWorkload.self,
+        FaceFeedWorkload.self, FaceQueryWorkload.self,
         PostgresSpace.self, SlowNetwork.self, CallersWorkload.self, TablesSaves.self,
         TablesFeeds.self, TablesShares.self, HostsWorkload.self,
     ]

@@ -1,8 +1,8 @@
 // The CloudKit face over a store of its own, and the floors below it: the same records saved by each.
 
 import Foundation
-import StratusCloud
-import StratusKit
+package import StratusCloud
+package import StratusKit
 package import StratusModel
 import StratusRecords
 package import StratusStore
@@ -13,9 +13,12 @@ package final class FaceSide {
     private static let containerName = "iCloud.com.example.benchmarks"
 
     private let stratus: Stratus
-    private let service: CloudService
-    private let database: CKDatabase
-    private let caller: Caller
+    /// The server below the face, with the same store.
+    package let service: CloudService
+    /// The account's private database.
+    package let database: CKDatabase
+    /// The account, for the server.
+    package let caller: Caller
     private let owner: UserName
     private let isRepeatable: Bool
 
@@ -35,15 +38,23 @@ package final class FaceSide {
         database = stratus.container(Self.containerName, signedInAs: account).privateCloudDatabase
         caller = Caller(container: ContainerName(Self.containerName), account: AccountID(account.id))
         owner = UserName(account.userRecordName)
-        for zone in ["operation", "service", "engine"] {
-            let response = try service.modifyZones(
-                ModifyZonesRequest(saves: [ClientZone(address: ZoneAddress(zoneName: zone))]), as: caller,
-                in: .private)
-            for result in response.saves { _ = try result.get() }
-        }
+        for zone in ["operation", "service", "engine"] { try createZone(zone) }
     }
 
     package func close() { stratus.close() }
+
+    /// Creates a zone of the account, if there is none of that name.
+    package func createZone(_ name: String) throws {
+        let response = try service.modifyZones(
+            ModifyZonesRequest(saves: [ClientZone(address: ZoneAddress(zoneName: name))]), as: caller, in: .private)
+        for result in response.saves { _ = try result.get() }
+    }
+
+    /// A zone of the account as the record layer names it.
+    package func zoneID(_ name: String) -> ZoneID {
+        let database = DatabaseID(container: ContainerName(Self.containerName), owner: owner, scope: .private)
+        return ZoneID(database: database, name: ZoneName(name))
+    }
 
     package var store: any OrderedStore { service.engine.store }
 
@@ -86,8 +97,7 @@ package final class FaceSide {
 
     /// The seconds of the commit alone.
     package func saveByEngine(_ records: [Record]) throws -> Double {
-        let database = DatabaseID(container: ContainerName(Self.containerName), owner: owner, scope: .private)
-        let zone = ZoneID(database: database, name: "engine")
+        let zone = zoneID("engine")
         return try Stopwatch.seconds {
             let stamp = isRepeatable ? DataClock.stamp : Stamp(date: Date(), user: owner)
             let request = MutationRequest(
@@ -96,9 +106,14 @@ package final class FaceSide {
         }
     }
 
-    private static func clientRecord(_ record: Record, _ zone: CKRecordZone.ID) -> CKRecord {
+    /// The record as an app makes it.
+    package static func clientRecord(_ record: Record, _ zone: CKRecordZone.ID) -> CKRecord {
         let made = CKRecord(
             recordType: record.type.text, recordID: CKRecord.ID(recordName: record.name.text, zoneID: zone))
+        if let parent = record.parent {
+            let id = CKRecord.ID(recordName: parent.text, zoneID: zone)
+            made.parent = CKRecord.Reference(recordID: id, action: .none)
+        }
         for (key, field) in record.fields {
             switch field.value {
             case .string(let text): made[key.text] = text
