@@ -2,6 +2,7 @@
 // four indexes for queries, under names that are UUIDs and under short ones.
 
 import Foundation
+import StratusLevelDB
 import StratusModel
 import StratusWorkloads
 
@@ -31,7 +32,7 @@ enum SpaceWorkload: Workload {
         let zone = MainZoneData(count: min(run.scale.recordCount, indexedCount)).zone
         try measureIndexed(run, zone, "names that are UUIDs", .atMost(0.8))
         let short = ZoneData(
-            seed: zone.seed, roots: zone.roots, zone.forest, names: zone.names.indices.map { "file-\($0)" })
+            seed: zone.seed, roots: zone.roots, zone.forest, names: zone.names.indices.map { RecordName("file-\($0)") })
         try measureIndexed(run, short, "names such as file-1234", .none)
     }
 
