@@ -191,6 +191,27 @@ struct IndexVerifierTests {
         }
     }
 
+    @Test("the entry of a change that names another place than the record's is found; one that names none is as before")
+    func wrongPlaces() throws {
+        let sample = try SampleZone.filled()
+        let zone = try sample.keys()
+        let changes = try sample.engine.read { try $0.existingZone(sample.id).changes(after: 0) }
+        let root = try #require(changes.first { $0.kind == .saved(.unsaid) })
+        let other = try #require(changes.first { $0.kind != .saved(.unsaid) && !$0.kind.isDeletion })
+        let planted: [(LatestWrite, ChangeEntry.SavedPlace, isWrong: Bool)] = [
+            (root, .below(nil), true), (root, .below("top"), true), (other, .below("nobody"), true),
+            (other, .unsaid, false),
+        ]
+        for (change, place, isWrong) in planted {
+            let key = zone.change(sequence: change.sequence)
+            let entry = ChangeEntry(name: change.name, kind: .saved(place))
+            try sample.plant(entry.encoded(), at: key)
+            #expect(try sample.engine.verify().wrongCount == (isWrong ? 1 : 0), "\(change.name): \(place)")
+            try sample.plant(ChangeEntry(name: change.name, kind: change.kind).encoded(), at: key)
+        }
+        #expect(try sample.engine.verify().isClean)
+    }
+
     @Test("a cycle planted on disk is found, although every entry agrees with its record")
     func cycle() throws {
         let sample = try SampleZone()

@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusKit
+import StratusLayout
 import StratusPostgres
 import StratusStore
 import StratusTestSupport
@@ -88,6 +89,45 @@ struct ServerVerbTests {
         #expect(try await shell("\"$TOOL\" ls --store \"$URL\"").status == 4)
         let run = try await shell("\"$TOOL\" copy store \"$URL\" --resume")
         #expect(run.errors.contains("another store"), "\(run.errors)")
+    }
+
+    @Test("[X-31] verbs read a server's store of an older format, and refuse to write to it until it is migrated")
+    func olderFormat() async throws {
+        try await fill()
+        try #require(try await shell("\"$TOOL\" copy store \"$URL\"").status == 0)
+        #expect(try await format(changedTo: 2) == 2)
+        for line in ["get note-1 --zone notes", "ls /tree", "verify", "changes --zone notes"] {
+            let run = try await shell("\"$TOOL\" \(line) --store \"$URL\"")
+            #expect(run.status == 0, "\(line): \(run.errors)")
+        }
+        for line in ["put note-1 --set title=y --zone notes", "zones create --zone more", "accounts create carol"] {
+            let run = try await shell("\"$TOOL\" \(line) --store \"$URL\"")
+            #expect(run.status == 4, "\(line): \(run.errors)")
+            #expect(run.errors.contains("migrate it first"), "\(line): \(run.errors)")
+        }
+        #expect(try await format() == 2)
+        let migrated = try await shell("\"$TOOL\" migrate --json --store \"$URL\"")
+        #expect(try migrated.object()["migratedFrom"] as? Int == 2, "\(migrated.errors)")
+        #expect(try await format() == 3)
+        let run = try await shell("\"$TOOL\" put note-1 --set title=y --zone notes --store \"$URL\"")
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    /// The format in the store's entry, which is changed before if a number is given.
+    private func format(changedTo version: UInt64? = nil) async throws -> UInt64 {
+        try await TestThreads.offPool { [place] in
+            let store = try place.open()
+            defer { store.close() }
+            return try store.transact { writer in
+                let value = try #require(try writer.value(forKey: GlobalKeys.format()))
+                var entry = try FormatEntry(decoding: value.span)
+                if let version {
+                    entry.version = version
+                    try writer.set(GlobalKeys.format(), to: entry.encoded())
+                }
+                return entry.version
+            }
+        }
     }
 
     @Test("incarnations are renewed on a server")

@@ -2,10 +2,11 @@
 // moment is a sequence of the zone, and means the state after the commit with that sequence.
 //
 // The parent entries hold the present. Ended entries are in separate keyspaces, by record. These are small in most
-// zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
-// are large, every look-up is a seek. Answers are kept as long as the history, for one page of a feed: those of records
-// that may be above others, those that may be a seek, and the last one of the rest. Most changes are of records without
-// children, and a table with each of them would take longer than all other work on a change that nobody sees.
+// zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry; a feed
+// that passes many changes loads them at once. If they are large, every look-up is a seek. Answers are kept as long as
+// the history, for one page of a feed: those of records that may be above others, those that may be a seek, and the
+// last one of the rest. Most changes are of records without children, and a table with each of them would take longer
+// than all other work on a change that nobody sees.
 
 package import StratusLayout
 package import StratusModel
@@ -108,13 +109,17 @@ package final class ZoneHistory {
         return try marks.entries(of: name, after: moment, in: zone).first { $0.began <= moment }?.name
     }
 
-    /// The ended links that are read for each change, so that the changes need no look-ups.
+    /// The ended links that may be read for each change, so that the changes need no look-ups.
     private static let linksPerChange = 4
+    /// The changes that `loadMoves` was called for.
+    private var changeCount = 0
 
     /// Reads what has ended in the zone, so that `mayHaveMoved` knows about every record, unless that is much more than
-    /// the changes that are looked at.
+    /// the changes that are looked at. Call it with the number of further changes.
     package func loadMoves(forChanges count: Int) throws {
-        try links.load(zone, ifAtMost: min(Self.linksPerChange * count, EndedTable.largestCount))
+        guard count > 0 else { return }
+        changeCount += count
+        try links.load(zone, ifAtMost: min(Self.linksPerChange * changeCount, EndedTable.largestCount))
         try marks.load(zone, ifAtMost: EndedTable.largestCount)
     }
 
@@ -352,6 +357,8 @@ struct EndedTable {
 
     private let kind: EndedKind
     private var state: State
+    /// The table has more entries than this.
+    private var knownCount = -1
 
     init(_ kind: EndedKind, seeksBeforeLoading: Int) {
         self.kind = kind
@@ -382,13 +389,16 @@ struct EndedTable {
         if case .loaded(let entries) = state { !entries.isEmpty && entries[name] != nil } else { true }
     }
 
-    /// Loads the table if it has at most `limit` entries.
+    /// Loads the table if it has at most `limit` entries. After a table had too many, it is read again only where
+    /// twice as many are allowed, or as many as are ever loaded.
     mutating func load(_ zone: ZoneReader, ifAtMost limit: Int) throws {
-        guard case .asking = state else { return }
+        guard case .asking = state, limit >= 2 * knownCount || limit == Self.largestCount else { return }
         if let entries = try entries(zone, ifAtMost: limit) {
             state = .loaded(entries)
         } else if limit == Self.largestCount {
             state = .large
+        } else {
+            knownCount = limit
         }
     }
 

@@ -51,7 +51,7 @@ enum StoreServer {
         do {
             if opening.isReading { try requireStore(store, url) }
             let reading = ReadingStore(store)
-            let engine = try engine(on: opening.isReading ? reading : store)
+            let engine = try opening.isReading ? engine(on: reading, .kept) : engine(on: store, .refused)
             reading.seal()
             let copies = MemoryDirectories.take()
             let contents = contents(over: engine, copies: copies)
@@ -80,6 +80,7 @@ enum StoreServer {
         options.upkeepIntervalSeconds = nil
         options.postgresConnectionCount = connectionCount
         options.leaseWaitSeconds = leaseWaitSeconds
+        options.migratesOlderFormat = opening == .migrating
         options.excludesHosts = [.owningAsClient, .migrating, .creatingForItself].contains(opening)
         options.logger = nil
         let stratus = try Stratus.open(at: url, options: options)
@@ -111,15 +112,7 @@ enum StoreServer {
     }
 
     /// Whether there is no store at a URL.
-    static func isMissing(_ url: String) throws -> Bool {
-        do {
-            let store = try open(url, .reading, createsTables: false).store
-            defer { store.close() }
-            return try !store.read { try $0.contains(GlobalKeys.format()) }
-        } catch let error as StoreError where error.code == .notAStore {
-            return true
-        }
-    }
+    static func isMissing(_ url: String) throws -> Bool { try format(of: url) == nil }
 
     /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy.
     static func openTarget(_ url: String) throws -> any OrderedStore {
@@ -153,8 +146,22 @@ enum StoreServer {
         AssetStore(directory: copies, session: UUID.drawn(), clock: SystemClock(), engine: engine)
     }
 
-    private static func engine(on store: any OrderedStore) throws -> RecordEngine {
+    /// The format of the store at a URL; nil if there is no store.
+    static func format(of url: String) throws -> Int? {
+        do {
+            let store = try open(url, .reading, createsTables: false).store
+            defer { store.close() }
+            return try store.read { reader in
+                try reader.withValue(forKey: GlobalKeys.format()) { Int(try FormatEntry(decoding: $0).version) }
+            }
+        } catch let error as StoreError where error.code == .notAStore {
+            return nil
+        }
+    }
+
+    private static func engine(on store: any OrderedStore, _ olderFormat: OlderFormat) throws -> RecordEngine {
         var options = RecordEngineOptions()
+        options.olderFormat = olderFormat
         options.ancestorCacheByteCount = 0
         return try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
     }

@@ -54,8 +54,11 @@ struct Migrate: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        var found: Int?
-        if case .directory(let path) = StoreAddress(parsing: store.store) { found = try StoreFiles.format(of: path) }
+        let found =
+            switch StoreAddress(parsing: store.store) {
+            case .directory(let path): try StoreFiles.format(of: path)
+            case .server(let url): try StoreServer.format(of: url)
+            }
         try StoreSession.with(store, .migrating) { session, console in
             StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }

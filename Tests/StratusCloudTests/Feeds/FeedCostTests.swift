@@ -97,6 +97,27 @@ struct FeedCostTests {
         #expect(found.cost.cursorSteps <= 800 + 40)
     }
 
+    @Test(
+        "[T-06] W8: what has ended in a zone is read once for a page of unseen changes, and not at all if it is much",
+        arguments: [(moveCount: 1_100, lookUpCount: 256), (moveCount: 2_400, lookUpCount: 2_800)])
+    func invisibleAfterMoves(moveCount: Int, lookUpCount: Int) async throws {
+        let changeCount = 2_800
+        let found = try await TestThreads.offPool {
+            let bench = try Self.bench()
+            try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+            try bench.save(.new("top"), .new("first", parent: "top"), .new("second", parent: "top"))
+            try Self.fill(bench, "moved", count: moveCount, below: "first")
+            for index in 0..<moveCount { try bench.move("moved\(index)", below: "second") }
+            let token = try bench.page(by: bench.bob).token
+            try Self.fill(bench, "out", count: changeCount, below: "second")
+            return try Self.cost(bench, token, by: bench.bob)
+        }
+        #expect(found.told.isEmpty)
+        #expect(found.cost.reads <= lookUpCount + 100)
+        // A refused reading of 1,025 links, and one of at most 2,001.
+        #expect(found.cost.cursorSteps <= changeCount + 1_025 + 2_001 + 100)
+    }
+
     @Test("[D-12] moving a folder within a shared tree does not cost its contents")
     func moving() async throws {
         let found = try await TestThreads.offPool {
