@@ -1,4 +1,4 @@
-// The benchmarks' command line. Times are compared in one process, contestants in alternation; see Docs/PERFORMANCE.md.
+// The benchmarks' command line. Times are compared in one process, contestants in alternation; see Docs/BENCHMARKS.md.
 
 import ArgumentParser
 import Foundation

@@ -53,7 +53,7 @@ struct Report: Codable {
             "# Benchmarks of \(date)", "",
             "\(Figure.text(Double(recordCount))) records, \(machine), \(Figure.text(minutes)) minutes.",
             "Times are beside the point; ratios are medians of rounds in alternation, in one process. What the workloads",
-            "are is in `Docs/PERFORMANCE.md`.", "",
+            "are is in `Docs/BENCHMARKS.md`.", "",
         ]
         if !notRun.isEmpty { lines += ["Not run: \(notRun.joined(separator: ", ")).", ""] }
         for line in [Self.header, Self.header.map { _ in "---" }] + rows {
