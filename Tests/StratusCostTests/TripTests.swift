@@ -319,4 +319,23 @@ struct TripTests {
             #expect(page.trips == 2, "\(page.log)")
         }
     }
+
+    @Test(
+        "a page of a guest's feed that passes changes takes a trip for them and one for their parents",
+        arguments: TripBench.Kind.tested)
+    func guestsUnseenChanges(on kind: TripBench.Kind) async throws {
+        try await TestThreads.offPool {
+            let bench = try TripBench(kind)
+            try bench.saveTree(depth: 5, width: 3)
+            try bench.share("t")
+            try bench.modify([TripBench.note("u"), TripBench.note("u 0", below: "u")])
+            let token = try bench.page(limit: 1_000, byGuest: true).token
+            try bench.modify((0..<256).map { TripBench.note("u 0 n\($0)", below: "u 0") })
+            let page = try bench.count {
+                let changed = try bench.page(after: token, byGuest: true).changed
+                #expect(changed.isEmpty)
+            }
+            #expect(page.trips == 2, "\(page.log)")
+        }
+    }
 }

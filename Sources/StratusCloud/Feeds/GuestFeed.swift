@@ -55,6 +55,8 @@ struct GuestFeed {
     /// Whether the round reads every record of the zone, so that no other walks are needed.
     var coversZone = false
     var batch: ArraySlice<LatestWrite> = []
+    /// Where reads are trips, the sequences of the batch's changes that are known to be unseen.
+    var unseenSequences: Set<UInt64> = []
     /// Records below which nothing was seen, neither at the base nor at the end of the round, and the last of them.
     var unseenParents: Set<RecordName> = []
     var lastUnseenParent: RecordName?
@@ -140,14 +142,14 @@ struct GuestFeed {
     // MARK: Changes
 
     /// Changes that are read at once.
-    private static let batchCount = 256
+    static let batchCount = 256
 
     private mutating func nextChange(upTo last: UInt64) throws -> LatestWrite? {
         if batch.isEmpty, let round = progress.round, round.sequence < last {
             let changes = try zone.changes(
                 after: round.sequence, upTo: last, limit: Self.batchCount, withPlaces: true)
-            if let reads = zone.reads { try announce(changes, reads) }
             try history.loadMoves(forChanges: changes.count)
+            if let reads = zone.reads { try announce(changes, reads) }
             batch = changes[...]
         }
         return batch.first
@@ -160,9 +162,10 @@ struct GuestFeed {
 
     /// Whether the entry of a change suffices to tell that the person saw the record neither at the base nor at the
     /// end, without looking the record up. Its place at both is the one that the entry names, or it did not exist.
-    private mutating func isUnseen(_ change: LatestWrite) throws -> Bool {
-        guard case .saved(.below(let parent)) = change.kind, !history.mayHaveMoved(change.name),
-            !atEnd.sees(change.name), !atBase.sees(change.name)
+    mutating func isUnseen(_ change: LatestWrite) throws -> Bool {
+        if !unseenSequences.isEmpty, unseenSequences.contains(change.sequence) { return true }
+        guard case .saved(.below(let parent)) = change.kind, !atEnd.sees(change.name), !atBase.sees(change.name),
+            try !history.mayHaveMoved(change.name, after: progress.base)
         else { return false }
         guard let parent else {
             let deciding = SharedAccess.share(decidingFor: nil)

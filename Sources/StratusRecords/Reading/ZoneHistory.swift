@@ -114,8 +114,8 @@ package final class ZoneHistory {
     /// The changes that `loadMoves` was called for.
     private var changeCount = 0
 
-    /// Reads what has ended in the zone, so that `mayHaveMoved` knows about every record, unless that is much more than
-    /// the changes that are looked at. Call it with the number of further changes.
+    /// Reads what has ended in the zone, so that `mayHaveMoved` needs no look-ups, unless that is much more than the
+    /// changes that are looked at. Call it with the number of further changes.
     package func loadMoves(forChanges count: Int) throws {
         guard count > 0 else { return }
         changeCount += count
@@ -123,10 +123,15 @@ package final class ZoneHistory {
         try marks.load(zone, ifAtMost: EndedTable.largestCount)
     }
 
-    /// False if no parent and no share mark of a record has ended, as far as is known without a read.
-    package func mayHaveMoved(_ name: RecordName) -> Bool {
-        if links.mayHaveEntries(of: name) { return true }
-        return marks.mayHaveEntries(of: name)
+    /// Whether `mayHaveMoved` needs no look-ups.
+    package var knowsMoves: Bool { links.isLoaded }
+
+    /// Whether a parent or a share mark of a record has ended after a moment. A look-up if the zone has many ended
+    /// parents; true without one if many marks have ended.
+    package func mayHaveMoved(_ name: RecordName, after moment: UInt64) throws -> Bool {
+        if marks.mayHaveEntries(of: name) { return true }
+        guard links.mayHaveEntries(of: name) else { return false }
+        return try !links.entries(of: name, after: moment, in: zone).isEmpty
     }
 
     /// Whether a record got or lost a parent or a share mark after one moment and up to another. Its creation and its
@@ -377,6 +382,11 @@ struct EndedTable {
         }
         let range = zone.keys.ended(kind.keyspace, of: name, after: moment)
         return try zone.store.collect(range) { key, value in try kind.read(key, value, zone.keys).span }
+    }
+
+    /// Whether no look-up is a seek.
+    var isLoaded: Bool {
+        if case .loaded = state { true } else { false }
     }
 
     /// Whether every look-up is a seek.

@@ -181,12 +181,17 @@ package struct ZoneReads {
     /// Where records were, and what they were: their present and their ended places.
     package func pasts(of names: [RecordName], after sequence: UInt64) {
         store.prefetch(names.map { keys.parent(of: $0) })
+        endedPlaces(of: names, after: sequence)
+        // After some look-ups a history loads the whole table, if it is small.
+        if names.count > ZoneHistory.seeksBeforeLoading { endings() }
+    }
+
+    /// The ended places of records.
+    package func endedPlaces(of names: [RecordName], after sequence: UInt64) {
         for name in names {
             store.prefetch(
                 keys.ended(.endedParents, of: name, after: sequence), .forward, limit: Self.endingCount)
         }
-        // After some look-ups a history loads the whole table, if it is small.
-        if names.count > ZoneHistory.seeksBeforeLoading { endings() }
     }
 
     /// Everything in the zone that has ended, as far as a history would load it.

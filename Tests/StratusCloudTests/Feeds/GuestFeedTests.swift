@@ -90,6 +90,19 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "box", "file", "folder", "out0", "shelf"])
     }
 
+    @Test("[T-06][D-12] a record that left the share is reported where more moved than the page has changes")
+    func movesWhereManyMoved() throws {
+        let bench = try Self.bench()
+        let others = (0..<12).map { "out\($0)" }
+        for result in try bench.modify(others.map { .new($0, parent: "alone") }).saves { _ = try result.get() }
+        for name in others { try bench.move(name, below: "second") }
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.move("page", below: "second")
+        let told = try replica.pull(bench, by: bench.bob)
+        #expect(told == Told(changed: [], deleted: ["page"], pageCount: 1))
+    }
+
     @Test(
         "[D-06][D-08][P-15][X-16] losing one of several shares removes its records, and losing the last removes the zone"
     )
