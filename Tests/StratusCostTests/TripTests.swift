@@ -306,36 +306,36 @@ struct TripTests {
         "a page of a guest's feed with changes takes a trip for the changes and one for the records",
         arguments: TripBench.Kind.tested)
     func guestsChanges(on kind: TripBench.Kind) async throws {
-        try await TestThreads.offPool {
-            let bench = try TripBench(kind)
-            try bench.saveTree(depth: 5, width: 3)
-            try bench.share("t")
-            let token = try bench.page(limit: 1_000, byGuest: true).token
-            try bench.modify((0..<100).map { TripBench.note("t 0 0 n\($0)", below: "t 0 0") })
-            let page = try bench.count {
-                let changed = try bench.page(after: token, byGuest: true).changed
-                #expect(changed.count == 100)
-            }
-            #expect(page.trips == 2, "\(page.log)")
-        }
+        let page = try await Self.guestsPage(on: kind, changeCount: 100, limit: 200, toldCount: 100) { _ in "t 0 0" }
+        #expect(page.trips == 2, "\(page.log)")
     }
 
     @Test(
-        "a page of a guest's feed that passes changes takes a trip for them and one for their parents",
-        arguments: TripBench.Kind.tested)
-    func guestsUnseenChanges(on kind: TripBench.Kind) async throws {
+        "a page of a guest's feed that passes changes takes a trip for them and one for their parents, of any limit",
+        arguments: TripBench.Kind.tested, [(changeCount: 256, limit: 200), (changeCount: 100, limit: 10)])
+    func guestsUnseenChanges(on kind: TripBench.Kind, size: (changeCount: Int, limit: Int)) async throws {
+        let page = try await Self.guestsPage(
+            on: kind, changeCount: size.changeCount, limit: size.limit, toldCount: 0
+        ) { "u \($0 % 100)" }
+        #expect(page.trips == 2, "\(page.log)")
+    }
+
+    /// The trips of a guest's page of new records below the given ones. They see what is below "t", nothing below "u".
+    private static func guestsPage(
+        on kind: TripBench.Kind, changeCount: Int, limit: Int, toldCount: Int,
+        below parent: @escaping @Sendable (Int) -> String
+    ) async throws -> TripCount {
         try await TestThreads.offPool {
             let bench = try TripBench(kind)
             try bench.saveTree(depth: 5, width: 3)
             try bench.share("t")
-            try bench.modify([TripBench.note("u"), TripBench.note("u 0", below: "u")])
+            try bench.modify([TripBench.note("u")] + (0..<100).map { TripBench.note("u \($0)", below: "u") })
             let token = try bench.page(limit: 1_000, byGuest: true).token
-            try bench.modify((0..<256).map { TripBench.note("u 0 n\($0)", below: "u 0") })
-            let page = try bench.count {
-                let changed = try bench.page(after: token, byGuest: true).changed
-                #expect(changed.isEmpty)
+            try bench.modify((0..<changeCount).map { TripBench.note("n\($0)", below: parent($0)) })
+            return try bench.count {
+                let changed = try bench.page(after: token, limit: limit, byGuest: true).changed
+                #expect(changed.count == toldCount)
             }
-            #expect(page.trips == 2, "\(page.log)")
         }
     }
 }

@@ -17,8 +17,8 @@
 //                     base, everything below it at the end
 //   3. later changes  of records that were also moved up to the end: the entry of a change moves with the next change
 //
-// The entry of a change names the parent of the record. If nothing of the record has ended, and nothing below that
-// parent was seen at base or end, the change is passed without looking the record up.
+// The entry of a change names the parent of the record. If nothing of the record has ended since the base, and nothing
+// below that parent was seen at base or end, the change is passed without looking the record up.
 //
 // A record whose visibility differs has among its ancestors at the end a record of 2 or 3, or the root of a share of 1.
 // A walk stops at records that have their own walk, and at roots, below which other shares decide.

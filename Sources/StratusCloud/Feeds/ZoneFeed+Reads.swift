@@ -88,15 +88,16 @@ extension GuestFeed {
 
     /// Announces what telling of changes reads, and reads where the records are, level by level for all of them.
     ///
-    /// Changes that their entries pass need no more than their ended places and those of the parents. A full batch is
-    /// worth a trip that finds these first; for a few changes one trip that fetches some records in vain is cheaper.
+    /// Changes that their entries pass need no more than their ended places and those of the parents. A full batch, and
+    /// one larger than the room in the page, is worth a trip that finds these first; for a few changes one trip that
+    /// fetches some records in vain is cheaper.
     mutating func announce(_ batch: [LatestWrite], _ reads: ZoneReads) throws {
         var unknownParents: Set<RecordName> = []
         for change in batch {
             guard case .saved(.below(let parent?)) = change.kind, !unseenParents.contains(parent) else { continue }
             unknownParents.insert(parent)
         }
-        let passesUnseen = unknownParents.isEmpty || batch.count == Self.batchCount
+        let passesUnseen = unknownParents.isEmpty || batch.count >= min(page.roomCount + 1, Self.batchCount)
         if passesUnseen {
             if !history.knowsMoves { reads.endedPlaces(of: batch.map(\.name), after: progress.base) }
             try history.loadChains(of: Array(unknownParents))

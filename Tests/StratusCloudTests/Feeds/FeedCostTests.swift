@@ -118,6 +118,27 @@ struct FeedCostTests {
         #expect(found.cost.cursorSteps <= changeCount + 1_025 + 2_001 + 100)
     }
 
+    @Test(
+        "[T-06] W8: where more has ended than a page has changes, unseen changes of known records need no look-ups",
+        .enabled(if: TestStores.chosen?.isOnServer != true))
+    func invisibleWhereManyMoved() async throws {
+        let found = try await TestThreads.offPool {
+            let bench = try Self.bench()
+            try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
+            try bench.save(.new("top"), .new("first", parent: "top"), .new("second", parent: "top"))
+            try Self.fill(bench, "out", count: 100, below: "second")
+            try Self.fill(bench, "moved", count: 450, below: "first")
+            for index in 0..<450 { try bench.move("moved\(index)", below: "second") }
+            let token = try bench.page(by: bench.bob).token
+            for index in 0..<100 { try bench.touch("out\(index)") }
+            return try Self.cost(bench, token, by: bench.bob)
+        }
+        #expect(found.told.isEmpty)
+        #expect(found.cost.reads <= 40)
+        // The changes, and a refused reading of 401 links.
+        #expect(found.cost.cursorSteps <= 100 + 401 + 40)
+    }
+
     @Test("[D-12] moving a folder within a shared tree does not cost its contents")
     func moving() async throws {
         let found = try await TestThreads.offPool {
