@@ -187,5 +187,11 @@ package enum FaultPoint: Hashable, Sendable {
 /// Plans errors: a host's tests make any record, zone, operation or account fail with any error. Called once for every
 /// point, in order, outside transactions.
 package protocol FaultSource: Sendable {
+    /// False if no point has an error, so that nobody needs to ask for each record.
+    var isPlanned: Bool { get }
     func error(at point: FaultPoint) -> CloudError?
+}
+
+extension FaultSource {
+    package var isPlanned: Bool { true }
 }

@@ -12,53 +12,77 @@ struct RecordFetch {
     let database: DatabaseSelector
     let fields: FieldSelection
     let reader: RecordReader
-    var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
-    var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
     /// Nil where announcing gains nothing.
     var reads: FetchReads?
+    private var zones: [ZoneAddress: FetchedZone] = [:]
+    /// The zone of the last record, as the client named it: most requests name only one.
+    private var last: (claimed: ZoneAddress, zone: FetchedZone)?
+
+    init(
+        service: CloudService, caller: Caller, account: StoredAccount?, database: DatabaseSelector,
+        fields: FieldSelection, reader: RecordReader, reads: FetchReads? = nil
+    ) {
+        self.service = service
+        self.caller = caller
+        self.account = account
+        self.database = database
+        self.fields = fields
+        self.reader = reader
+        self.reads = reads
+    }
 
     mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
-        let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
-        if let known = known[address] { return known }
-        let result = try Result.item { try found(address) }
-        known[address] = result
+        let zone = zone(claimed.zone)
+        let name = RecordName(claimed.recordName)
+        if let known = zone.records[name] { return known }
+        let result = try Result.item { try found(name, in: zone) }
+        zone.records[name] = result
         return result
     }
 
-    private mutating func found(_ address: RecordAddress) throws -> ClientRecord {
-        if let error = NameRules.recordNameError(address.recordName) { throw error }
-        let access = try access(to: address.zone)
-        let name = RecordName(address.recordName)
-        if let decoded = try decodedRecord(name, access.zone) {
-            let permissions = try access.permissions(for: decoded.stored)
-            if permissions.contains(.read) {
-                return try RecordPresenter(service: service, zone: access.zone, viewer: account, reader: reader).shown(
-                    decoded)
-            }
+    private mutating func zone(_ claimed: ZoneAddress) -> FetchedZone {
+        if let last, last.claimed == claimed { return last.zone }
+        let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
+        let zone = zones[address] ?? FetchedZone(address)
+        zones[address] = zone
+        last = (claimed, zone)
+        return zone
+    }
+
+    private mutating func found(_ name: RecordName, in fetched: FetchedZone) throws -> ClientRecord {
+        if let error = NameRules.recordNameError(name.text) { throw error }
+        let view = try view(of: fetched)
+        if let decoded = try decodedRecord(name, view) {
+            let permissions = try view.access.permissions(for: decoded.stored)
+            if permissions.contains(.read) { return try view.presenter.shown(decoded) }
             // In another person's zone, a record that is not shared does not exist for the caller.
-            if !access.zone.isShared { throw AccessVerdict.denied("READ operation not permitted", name) }
+            if !view.access.zone.isShared { throw AccessVerdict.denied("READ operation not permitted", name) }
         }
         throw CloudError.recordNotFound(name)
     }
 
-    /// An account that may not be used gets what the public gets.
-    private mutating func access(to address: ZoneAddress) throws -> ZoneAccess {
-        if let known = zones[address] { return try known.get() }
-        let isUsable = AccountVerdict.status(of: account) == .available
-        let result = try Result.item {
-            let zone = try ScopeVerdict.zone(
-                address, in: database, container: caller.container, caller: account?.userName)
-            let access = try ZoneAccess(service, to: zone, caller: isUsable ? account?.userName : nil, in: reader)
-            reads?.found(zone)
-            guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
-            return access
-        }
-        zones[address] = result
-        return try result.get()
+    private mutating func view(of fetched: FetchedZone) throws -> FetchedZone.View {
+        if let known = fetched.view { return try known.get() }
+        let view = try Result.item { try makeView(of: fetched.address) }
+        fetched.view = view
+        return try view.get()
     }
 
-    private func decodedRecord(_ name: RecordName, _ zone: ResolvedZone) throws -> DecodedRecord? {
-        if let zoneReader = try reader.zone(zone.id) {
+    /// An account that may not be used gets what the public gets.
+    private mutating func makeView(of address: ZoneAddress) throws -> FetchedZone.View {
+        let isUsable = AccountVerdict.status(of: account) == .available
+        let zone = try ScopeVerdict.zone(address, in: database, container: caller.container, caller: account?.userName)
+        let access = try ZoneAccess(service, to: zone, caller: isUsable ? account?.userName : nil, in: reader)
+        reads?.found(zone)
+        guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
+        return FetchedZone.View(
+            access: access, zoneReader: try reader.zone(zone.id),
+            presenter: RecordPresenter(service: service, zone: zone, viewer: account, reader: reader))
+    }
+
+    private func decodedRecord(_ name: RecordName, _ view: FetchedZone.View) throws -> DecodedRecord? {
+        let zone = view.access.zone
+        if let zoneReader = view.zoneReader {
             if let decoded = try zoneReader.decodedRecord(name, fields: fields) { return decoded }
         } else if !zone.isDefault {
             throw try ZoneFacts.missing(zone, in: reader)
@@ -66,6 +90,30 @@ struct RecordFetch {
         return try UserRecords.owner(of: name, in: zone, caller: account, service.accountDirectory, reader: reader)
             .map { DecodedRecord(UserRecords.unsaved(of: $0)) }
     }
+}
+
+/// What a request has found in one zone.
+private final class FetchedZone {
+    /// The caller's view of a zone that they see.
+    final class View {
+        let access: ZoneAccess
+        /// Nil if the first record creates the zone.
+        let zoneReader: ZoneReader?
+        let presenter: RecordPresenter
+
+        init(access: ZoneAccess, zoneReader: ZoneReader?, presenter: RecordPresenter) {
+            self.access = access
+            self.zoneReader = zoneReader
+            self.presenter = presenter
+        }
+    }
+
+    let address: ZoneAddress
+    /// Nil until the first record with a valid name.
+    var view: Result<View, CloudError>?
+    var records: [RecordName: Result<ClientRecord, CloudError>] = [:]
+
+    init(_ address: ZoneAddress) { self.address = address }
 }
 
 extension CloudService {
@@ -113,7 +161,7 @@ extension CloudService {
 
     /// The planned faults of the zones and records, looked up outside the snapshot.
     private func plannedFaults(_ addresses: [RecordAddress], _ caller: Caller) -> [RecordAddress: CloudError] {
-        guard let source = environment.faults else { return [:] }
+        guard let source = environment.faults, source.isPlanned else { return [:] }
         var zones: [ZoneAddress: CloudError?] = [:]
         var faults: [RecordAddress: CloudError] = [:]
         var seen: Set<RecordAddress> = []

@@ -157,7 +157,7 @@ extension Stratus {
         let clock: any CloudClock
         let rules = Locked<[Rule]>([])
         /// Lets callers check an empty plan without a lock.
-        let isPlanned = Atomic(false)
+        private let hasRules = Atomic(false)
 
         init(clock: any CloudClock) { self.clock = clock }
 
@@ -203,7 +203,7 @@ extension Stratus {
         public func removeAll() {
             rules.withLock { rules in
                 rules = []
-                isPlanned.store(false, ordering: .releasing)
+                hasRules.store(false, ordering: .releasing)
             }
         }
 
@@ -255,13 +255,15 @@ extension Stratus.FaultPlan: FaultSource {
         }
         rules.withLock { [rule] rules in
             rules.append(rule)
-            isPlanned.store(true, ordering: .releasing)
+            hasRules.store(true, ordering: .releasing)
         }
         return fault
     }
 
+    package var isPlanned: Bool { hasRules.load(ordering: .acquiring) }
+
     package func error(at point: FaultPoint) -> CloudError? {
-        guard isPlanned.load(ordering: .acquiring) else { return nil }
+        guard isPlanned else { return nil }
         let uptime = clock.uptimeSeconds
         return rules.withLock { rules in
             rules.removeAll { !$0.isLive(uptime: uptime) }

@@ -125,7 +125,7 @@ extension RememberedStateRule {
             .local("which store the program uses"): ["ofTask", "ofProcess"],
             .local("a socket"): ["toolSocket"],
         ],
-        "Stratus.FaultPlan": [.local("errors that a test plans"): ["rules", "isPlanned"]],
+        "Stratus.FaultPlan": [.local("errors that a test plans"): ["rules", "hasRules"]],
         "Stratus.FaultPlan.Fault": [.local("a counter"): ["hits"]],
         "Stratus.ManualClock": [
             .local("a clock that a test moves"): ["hands.now", "hands.uptimeSeconds", "hands.listeners"]
@@ -207,7 +207,7 @@ extension RememberedStateRule {
         "a snapshot or a transaction": [
             "RecordReader", "ZoneReader", "ZoneReads", "ZoneHistory", "MemoryReader", "MemoryTransaction",
             "WireMember", "WireSnapshot", "WireOverlay", "WireReader", "WireTransaction", "PostgresSession",
-            "PostgresWriteSession", "LatestAcceptance",
+            "PostgresWriteSession", "LatestAcceptance", "FetchedZone",
         ],
         "the plan of a transaction": ["RecordDraft", "NamedParent"],
         "a page of a query": ["RangeNames", "GivenNames"],
