@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12 or W13.")
+    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12, W13, F2 or F5.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -35,6 +35,9 @@ struct ProfileCommand: ParsableCommand {
         let folder = scratch ?? NSTemporaryDirectory() + "stratus-profile-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if workload.uppercased() == OperationWorkload.name { return try profileOperations(folder) }
+        if [FaceFetchWorkload.name, FaceFeedWorkload.name].contains(workload.uppercased()) {
+            return try profileFace(folder)
+        }
         let data = MainZoneData(count: records)
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let restartInterval { options.blockRestartInterval = restartInterval }
@@ -234,6 +237,40 @@ struct ProfileCommand: ParsableCommand {
                 seconds += try save((0..<RecordBatches.recordCount).map { _ in numbers.next().record })
             }
             say("W11 \(what)", seconds, ProcessorTime.ofProcess - processor, perItem: records)
+        }
+    }
+
+    /// Fetches by name or the first sync, through the face and below it.
+    private func profileFace(_ folder: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let data = TreeZoneData(count: records).zone
+        let side = try FaceSide(at: folder + "/face")
+        defer { side.close() }
+        try side.createZone(FaceBench.zoneName)
+        let below = BelowFace(
+            service: side.service, caller: side.caller, zone: FaceBench.address,
+            zoneID: side.zoneID(FaceBench.zoneName))
+        for batch in RecordBatches.indices(of: data) {
+            try below.modify(
+                batch.map {
+                    ServerSide.save(data.names[$0], data.content(of: $0), below: data.parent(of: $0), in: below.zone)
+                })
+        }
+        let client = FaceClient(database: side.database, zone: FaceBench.zone)
+        let names = NewNames(data, seed: 2_000).batches(1, of: 400)[0].map(\.text)
+        let isFetch = workload.uppercased() == FaceFetchWorkload.name
+        let works: [(String, () throws -> Int)] = [
+            (
+                "through the face",
+                { try FaceWait.run { try await isFetch ? client.fetch(names) : client.readFeed().count } }
+            ),
+            ("below it", { try isFetch ? below.fetch(names) : below.readFeed().count }),
+        ]
+        for (what, work) in works {
+            var count = 0
+            let processor = ProcessorTime.ofProcess
+            let seconds = try Stopwatch.seconds { for _ in 0..<rounds { count += try work() } }
+            say("\(workload) \(what)", seconds, ProcessorTime.ofProcess - processor, perItem: count)
         }
     }
 

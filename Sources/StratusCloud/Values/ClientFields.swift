@@ -39,6 +39,22 @@ package struct ClientFields: Sendable {
 
     package var keys: [String] { given.isEmpty ? stored.keys.map(\.text) : Array(given.keys) }
 
+    /// The keys of the plain or of the encrypted fields, in alphabetical order.
+    package func keys(isEncrypted: Bool) -> [String] {
+        guard given.isEmpty else { return given.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted() }
+        var keys: [String] = []
+        keys.reserveCapacity(stored.count)
+        let entries = stored.entries
+        let span = entries.span
+        for index in span.indices where span[index].value.isEncrypted == isEncrypted {
+            keys.append(span[index].key.text)
+        }
+        return keys
+    }
+
+    /// Whether a field is an asset or a list with one.
+    var hasAssets: Bool { stored.hasAssets || given.values.contains { $0.value.hasAsset } }
+
     /// All fields, converted.
     package var dictionary: [String: ClientField] { [String: ClientField](map { ($0, $1) }) { _, last in last } }
 
@@ -145,6 +161,36 @@ package enum ClientValue: Hashable, Codable, Sendable {
     indirect case reference(ClientReference)
     indirect case asset(ClientAsset)
     case list([ClientValue])
+}
+
+extension ClientValue {
+    fileprivate var hasAsset: Bool {
+        switch self {
+        case .asset: true
+        case .list(let items): items.contains { $0.hasAsset }
+        default: false
+        }
+    }
+}
+
+extension RecordFields {
+    /// Whether a field is an asset or a list with one.
+    var hasAssets: Bool {
+        let entries = entries
+        let span = entries.span
+        for index in span.indices where span[index].value.value.hasAsset { return true }
+        return false
+    }
+}
+
+extension FieldValue {
+    fileprivate var hasAsset: Bool {
+        switch self {
+        case .asset: true
+        case .list(let items): items.contains { $0.hasAsset }
+        default: false
+        }
+    }
 }
 
 /// The bytes of a field. They share the stored array, which is copied only when a client requests `Data`. Archives and

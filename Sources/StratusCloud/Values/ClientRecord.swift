@@ -93,10 +93,34 @@ extension ClientRecord {
         set { told.share = newValue }
     }
 
+    /// The name of the parent, which is in the record's zone.
+    package var parentName: String? {
+        if let decoded { showing.parentName(of: decoded)?.text } else { told.parent?.target.recordName }
+    }
+
+    /// The name of the share, which is there, too.
+    package var shareName: String? {
+        if let decoded { decoded.stored.record.share?.text } else { told.share?.target.recordName }
+    }
+
+    /// Whether a field is an asset or a list with one.
+    package var hasAssets: Bool {
+        if let decoded { decoded.stored.record.fields.hasAssets } else { told.fields.hasAssets }
+    }
+
     /// All fields, or those that the request selected.
     package var fields: ClientFields {
         get { if let decoded { ClientFields(of: decoded, showing) } else { told.fields } }
         set { told.fields = newValue }
+    }
+
+    /// The field under a key, without converting the others.
+    package func field(_ key: String) -> ClientField? {
+        guard let decoded else { return told.fields[key] }
+        // The server's content of a share is not a field.
+        let isHidden = key == ShareContent.fieldKey.text && decoded.stored.record.type == ShareContent.recordType
+        guard !isHidden, let field = decoded.stored.record.fields[FieldKey(key)] else { return nil }
+        return ClientField(ClientValue(field.value, showing), isEncrypted: field.isEncrypted)
     }
 
     /// The participants, if the record is a share.
@@ -243,11 +267,10 @@ final class RecordShowing: Sendable {
         if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
     }
 
-    func parent(of decoded: DecodedRecord) -> ClientReference? {
-        guard let parent = decoded.stored.record.parent,
-            !hidesParentsOfRoots || decoded.stored.record.share == nil
-        else { return nil }
-        return reference(parent)
+    func parent(of decoded: DecodedRecord) -> ClientReference? { parentName(of: decoded).map(reference) }
+
+    func parentName(of decoded: DecodedRecord) -> RecordName? {
+        hidesParentsOfRoots && decoded.stored.record.share != nil ? nil : decoded.stored.record.parent
     }
 
     /// All parts, without the participants of a share.

@@ -59,6 +59,13 @@ final class Gathered<Value>: @unchecked Sendable {
     init(_ value: Value) { self.value = value }
 }
 
+extension Gathered {
+    /// Answers as a dictionary. It is made once, because each time that it grew it would hash all identifiers again.
+    func byID<ID: Hashable, Item>() -> [ID: Item] where Value == [(ID, Item)] {
+        Dictionary(value) { _, last in last }
+    }
+}
+
 /// What gets the answer of a call.
 typealias Completion<Value> = @Sendable (Result<Value, any Error>) -> Void
 
@@ -74,8 +81,8 @@ typealias ModifiedItems<ID: Hashable, Item> = (
 func gathering<ID: Hashable, Item>(
     _ completion: @escaping Completion<AnswersByID<ID, Item>>
 ) -> (item: ((ID, Result<Item, any Error>) -> Void)?, end: ((Result<Void, any Error>) -> Void)?) {
-    let answers = Gathered<AnswersByID<ID, Item>>([:])
-    return ({ answers.value[$0] = $1 }, { completion($0.map { answers.value }) })
+    let answers = Gathered<[(ID, Result<Item, any Error>)]>([])
+    return ({ answers.value.append(($0, $1)) }, { completion($0.map { answers.byID() }) })
 }
 
 /// The blocks of an operation that saves and deletes items: they gather the answers for `completion`.

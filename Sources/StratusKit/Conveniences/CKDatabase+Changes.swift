@@ -120,13 +120,13 @@ extension CKDatabase {
         _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int?,
         _ completion: @escaping Completion<ZoneChanges>
     ) -> CKOperation {
-        let changed = Gathered<[CKRecord.ID: Result<RecordZoneChange.Modification, any Error>]>([:])
+        let changed = Gathered<[(CKRecord.ID, Result<RecordZoneChange.Modification, any Error>)]>([])
         let operation = fetchingPage(
             of: zoneID, .init(previousServerChangeToken: token, resultsLimit: limit, desiredKeys: desiredKeys)
         ) { page in
-            completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
+            completion(page.map { (changed.byID(), $0, $1.serverChangeToken, $1.moreComing) })
         }
-        operation.recordWasChangedBlock = { changed.value[$0] = $1.map { .init(record: $0) } }
+        operation.recordWasChangedBlock = { changed.value.append(($0, $1.map { .init(record: $0) })) }
         return operation
     }
 

@@ -179,7 +179,7 @@ extension RequestContext {
         let hold = try server.holdAssets()
         let request = FetchRecordsRequest(addresses: [recordID.address], desiredKeys: [key])
         guard let answer = try server.answer(request, as: caller, in: database).records.first else { return nil }
-        let assets = record(try answer.get()).state.value.assets.filter { $0.key == key }.map(\.asset)
+        let assets = record(try answer.get()).assets.filter { $0.key == key }.map(\.asset)
         guard assets.indices.contains(index), let (content, place) = assets[index].wanted else { return nil }
         let wanted = [HeldAsset(content, in: place.key, of: place.record)]
         guard

@@ -8,6 +8,7 @@
 public import Foundation
 import StratusCloud
 import StratusModel
+import Synchronization
 
 /// A zone's name and its owner's name. Two are equal by value (C-01).
 ///
@@ -20,6 +21,8 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     public static let `default` = CKRecordZoneID(zoneName: ZoneAddress.defaultZoneName)
 
     let address: ZoneAddress
+    /// Zero until it is computed: the identifiers of a zone's records hash it again and again.
+    private let knownHash = Atomic(0)
 
     init(_ address: ZoneAddress) {
         self.address = address
@@ -51,10 +54,17 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     public var ownerName: String { address.ownerName }
 
     public override func isEqual(_ object: Any?) -> Bool {
-        (object as? CKRecordZoneID)?.address == address
+        guard let other = object as? CKRecordZoneID else { return false }
+        return self === other || address == other.address
     }
 
-    public override var hash: Int { address.hashValue }
+    public override var hash: Int {
+        let known = knownHash.load(ordering: .relaxed)
+        guard known == 0 else { return known }
+        let hash = address.hashValue
+        knownHash.store(hash, ordering: .relaxed)
+        return hash
+    }
 
     public override var description: String {
         "<CKRecordZoneID: \(address.zoneName):\(address.ownerName)>"
@@ -111,10 +121,16 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordID else { return false }
-        return self === other || address == other.address
+        if self === other { return true }
+        return RecordName(recordName) == RecordName(other.recordName) && zoneID.isEqual(other.zoneID)
     }
 
-    public override var hash: Int { address.hashValue }
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(recordName)
+        hasher.combine(zoneID.hash)
+        return hasher.finalize()
+    }
 
     public override var description: String {
         "<CKRecordID: \(recordName); zoneID=\(zoneID.address.zoneName):\(zoneID.address.ownerName)>"
@@ -171,6 +187,11 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     convenience init(_ reference: ClientReference) {
         self.init(recordID: CKRecordID(reference.target), action: reference.action == .deleteSelf ? .deleteSelf : .none)
+    }
+
+    /// A reference without an action.
+    convenience init(_ recordName: String, in zoneID: CKRecordZoneID) {
+        self.init(recordID: CKRecordID(recordName: recordName, zoneID: zoneID), action: .none)
     }
 
     var clientReference: ClientReference {

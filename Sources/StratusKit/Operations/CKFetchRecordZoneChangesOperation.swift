@@ -259,7 +259,7 @@ struct ZoneFetchSettings: Sendable {
             desiredKeys: desiredKeys.map(Set.init))
         let hold = try context.server.holdAssets()
         let response = try context.server.answer(request, as: context.caller, in: context.database)
-        let changed = response.changed.map { context.record($0) }
+        let changed = response.changed.map { context.record($0, in: zoneID) }
         let errors = try context.fetchFiles(of: changed, under: hold)
         return ZonePage(
             changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,

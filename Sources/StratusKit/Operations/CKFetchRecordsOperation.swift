@@ -119,7 +119,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
                 addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))
             let hold = try context.server.holdAssets()
             let response = try context.server.answer(request, as: context.caller, in: context.database)
-            answers.items = context.results(recordIDs, response.records) { context.record($0) }
+            answers.items = zip(recordIDs, response.records).map { recordID, answer in
+                let record = answer.map { context.record($0, known: recordID) }
+                return (recordID, record.mapError { context.clientError($0) })
+            }
             answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
         } restore: { answers, context in
             answers.successes.forEach(context.restoreFiles)

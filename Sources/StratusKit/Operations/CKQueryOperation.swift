@@ -127,13 +127,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         return ItemsJob(items, itemCount: nil, failure: "Failed to fetch some records") { context, answers in
             let hold = try context.server.holdAssets()
             let response = try context.server.answer(try request.get(), as: context.caller, in: context.database)
+            var zoneID = inputs.zoneID
             answers.items = response.records.map { match in
-                let result: Result<CKRecord, CKError> =
-                    switch match {
-                    case .record(let record): .success(context.record(record))
-                    case .failure(_, let error): .failure(context.clientError(error))
-                    }
-                return (CKRecordID(match.address), result)
+                switch match {
+                case .record(let answer):
+                    let record = context.record(answer, in: zoneID)
+                    zoneID = record.recordID.zoneID
+                    return (record.recordID, .success(record))
+                case .failure(let address, let error):
+                    return (CKRecordID(address), .failure(context.clientError(error)))
+                }
             }
             answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
             cursor = response.cursor.map { CKQueryCursor($0, work: workBefore.adding(response.work)) }

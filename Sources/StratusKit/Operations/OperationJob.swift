@@ -72,8 +72,23 @@ struct RequestContext: Sendable {
     func deliver(_ body: @escaping () -> Void) { callbacks.async(body) }
 
     /// A record as clients see it. `fetchFiles` gives its assets their files.
-    func record(_ answer: ClientRecord) -> CKRecord {
-        CKRecord.from(answer, origin: origin, download: HandedOutCopies(server, as: caller, in: database))
+    /// - Parameters:
+    ///   - answer: What the server sent.
+    ///   - known: An identifier that the client has; it becomes the record's if it is equal.
+    ///   - zoneID: The same for the zone alone.
+    /// - Returns: The record.
+    func record(_ answer: ClientRecord, known: CKRecordID? = nil, in zoneID: CKRecordZoneID? = nil) -> CKRecord {
+        let address = answer.address
+        let recordID: CKRecordID
+        if let known, known.address == address {
+            recordID = known
+        } else if let zoneID, zoneID.address == address.zone {
+            recordID = CKRecordID(recordName: address.recordName, zoneID: zoneID)
+        } else {
+            recordID = CKRecordID(address)
+        }
+        return CKRecord.from(
+            answer, recordID, origin: origin, download: HandedOutCopies(server, as: caller, in: database))
     }
 
     /// Copies the contents of the assets of an answer's records, so that the files exist when the client gets the
@@ -87,7 +102,7 @@ struct RequestContext: Sendable {
         var assets: [(asset: CKAsset, record: CKRecordID)] = []
         var wanted: [HeldAsset] = []
         for record in records {
-            for (_, asset) in record.state.value.assets {
+            for (_, asset) in record.assets {
                 guard let (content, place) = asset.wanted else { continue }
                 assets.append((asset, record.recordID))
                 wanted.append(HeldAsset(content, in: place.key, of: place.record))
@@ -112,7 +127,7 @@ struct RequestContext: Sendable {
     /// an operation.
     func restoreFiles(of record: CKRecord) {
         let download = HandedOutCopies(server, as: caller, in: database)
-        for (key, asset) in record.state.value.assets {
+        for (key, asset) in record.assets {
             asset.download(
                 from: CKAsset.Place(record: record.recordID.address, key: key, in: origin), by: download)
         }

@@ -50,7 +50,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// What the getters of type and identifier return, unless a subclass overrides them.
     private let identity: (type: RecordType, id: CKRecord.ID)
-    let state: Locked<HeldRecord>
+    let state: LockedContent
 
     /// The record's type, which is also the name of its schema.
     open var recordType: RecordType { identity.type }
@@ -63,13 +63,13 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     ///   - recordID: Default: a new name in the default zone.
     public init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         identity = (recordType, recordID)
-        state = Locked(HeldRecord())
+        state = LockedContent(.new)
         super.init()
     }
 
-    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: HeldRecord) {
+    convenience init(recordType: RecordType, recordID: CKRecord.ID, content: RecordContent) {
         self.init(recordType: recordType, recordID: recordID)
-        self.state.withLock { $0 = state }
+        state.withLock { $0 = content }
     }
 
     /// Creates a record with a new name in a zone.
@@ -91,7 +91,10 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// When the record was saved last.
     open var modificationDate: Date? { state.withLock { $0.modificationDate } }
     /// The share whose root is this record.
-    open var share: CKRecord.Reference? { state.withLock { $0.share } }
+    open var share: CKRecord.Reference? {
+        let zoneID = recordID.zoneID
+        return state.withLock { $0.share(in: zoneID) }
+    }
 
     // MARK: Values
 
@@ -104,7 +107,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: FieldKey) {
         if key == SystemFieldKey.parent {
             guard object == nil || object is CKRecord.Reference else {
-                return state.withLock {
+                return withParts {
                     StratusMisuse.note("Value of key \(key): a parent must be a reference.", in: &$0.misuse)
                 }
             }
@@ -118,7 +121,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     final func set(_ value: Any?, forKey key: FieldKey, isEncrypted: Bool) {
         let field = HeldField.holding(value, forKey: key, isEncrypted: isEncrypted)
         // Release the old value after the lock.
-        _ = state.withLock { $0.set(field, forKey: key, isEncrypted: isEncrypted) }
+        _ = withParts { $0.set(field, forKey: key, isEncrypted: isEncrypted) }
     }
 
     /// The value under a key, in Objective-C's terms.
@@ -136,17 +139,22 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// The words of all strings, in lower case and alphabetical order, each once. A full-text search compares with
     /// them.
     open func allTokens() -> [String] {
-        let fields = state.withLock { $0.fields }
+        let fields = parts.fields
         let texts = fields.values.filter { !$0.isEncrypted }.flatMap(\.value.texts)
         let words = texts.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
         return Set(words.map(String.init)).sorted()
     }
 
+    /// The assets in the fields, with their keys.
+    var assets: [(key: String, asset: CKAsset)] { state.withLock { $0.assets } }
+
     /// The values that are encrypted in transit and at rest (C-08). They cannot be assets or references.
     open var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(of: self) }
 
     open override var description: String {
-        let (tag, keys) = state.withLock { ($0.changeTag, $0.fields.keys.sorted()) }
+        let (tag, keys) = state.withLock { content in
+            (content.changeTag, (content.keys(isEncrypted: false) + content.keys(isEncrypted: true)).sorted())
+        }
         let known = tag.map { ", recordChangeTag=\($0)" } ?? ""
         return "<\(type(of: self)): recordType=\(recordType), recordID=\(recordID)\(known), keys=\(keys)>"
     }
@@ -159,7 +167,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     ///   - isAncestor: Whether it is the version that the server last sent, and not the current one.
     /// - Returns: The record.
     func makeRecord(_ state: HeldRecord, isAncestor: Bool) -> CKRecord {
-        CKRecord(recordType: recordType, recordID: recordID, state: state)
+        CKRecord(recordType: recordType, recordID: recordID, content: RecordContent(state))
     }
 
     /// What a save sends in addition to the fields.
@@ -181,7 +189,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
 
     /// A record with the same content. It is another object, and so not equal to this one (C-01).
-    open func copy(with zone: NSZone? = nil) -> Any { makeRecord(state.value, isAncestor: false) }
+    open func copy(with zone: NSZone? = nil) -> Any { makeRecord(parts, isAncestor: false) }
 
     /// Decodes a record, or the system fields of one. Returns nil if type or identifier is missing, and if a value is
     /// damaged or not understood.
@@ -191,7 +199,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
             let state = HeldRecord(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
         else { return nil }
         identity = (recordType, recordID)
-        self.state = Locked(state)
+        self.state = LockedContent(RecordContent(state))
         super.init()
     }
 
@@ -199,7 +207,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     ///
     open func encode(with coder: NSCoder) {
         encodeSystemFields(with: coder)
-        state.value.encodeValues(with: coder)
+        parts.encodeValues(with: coder)
     }
 
     /// Archives everything except the values. A record decoded from it has no values and no changes, so saving it sends
@@ -207,7 +215,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open func encodeSystemFields(with coder: NSCoder) {
         coder.encodeText(recordType, forKey: CoderKey.recordType)
         coder.encode(recordID, forKey: CoderKey.recordID)
-        state.value.encodeSystemFields(with: coder)
+        parts.encodeSystemFields(with: coder)
     }
 }
 
@@ -224,9 +232,12 @@ extension CKRecord {
     /// The parent record. A share of the parent includes this record. The reference must have the action `.none`; any
     /// other action is a mistake, which fails the save (C-09, X-25).
     public var parent: CKRecord.Reference? {
-        get { state.withLock { $0.parent } }
+        get {
+            let zoneID = recordID.zoneID
+            return state.withLock { $0.parent(in: zoneID) }
+        }
         set {
-            state.withLock { state in
+            withParts { state in
                 guard newValue == nil || newValue?.action == CKReferenceAction.none else {
                     StratusMisuse.note("A parent reference must have the action none.", in: &state.misuse)
                     return

@@ -24,7 +24,8 @@ extension CKRecordKeyValueSetting {
     /// is no value, or it is of another type.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
         get {
-            let object = object(forKey: key)
+            guard let object = object(forKey: key) else { return nil }
+            if Swift.type(of: object) == T.self { return object as? T }
             guard let number = object as? NSNumber, let type = T.self as? any NumberValue.Type else {
                 return object as? T
             }
@@ -79,7 +80,7 @@ extension CKRecord {
     /// Iterates over all keys in alphabetical order, with their values as Swift types: numbers are `Int64` or `Double`.
     /// Encrypted values are not included.
     public func makeIterator() -> CKRecordKeyValueIterator {
-        let state = state.value
+        let state = parts
         return CKRecordKeyValueIterator(
             state.keys(isEncrypted: false).compactMap { key in
                 state.fields[key].map { (key, $0.value.native) }
@@ -139,10 +140,10 @@ extension CKRecord {
     /// A system field under its own key. The identifiers of records are not values of a field's type; they are nil
     /// here.
     func systemValue(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
-        guard key.hasPrefix("___") else { return nil }
+        guard key.utf8.first == UInt8(ascii: "_") else { return nil }
         return switch key {
-        case SystemFieldKey.creationDate: creationDate.map { $0 as NSDate }
-        case SystemFieldKey.modificationDate: modificationDate.map { $0 as NSDate }
+        case SystemFieldKey.creationDate: creationDate
+        case SystemFieldKey.modificationDate: modificationDate
         case SystemFieldKey.parent: parent
         case SystemFieldKey.share: share
         default: nil

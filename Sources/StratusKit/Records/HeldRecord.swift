@@ -1,8 +1,11 @@
 // What a `CKRecord` keeps behind its lock, and its exchange with the server.
+//
+// Most fetched records are read once and never changed. So a record keeps the server's answer, whose values the engine
+// has decoded anyway, and converts a part when a client reads it. The first change converts all parts.
 
 import Foundation
 import StratusCloud
-import StratusStore
+import Synchronization
 
 /// A change of a key since the record was created, fetched or saved.
 struct FieldEdit: Sendable {
@@ -26,7 +29,105 @@ extension HeldField {
     }
 }
 
-/// The variable part of a record.
+/// The variable part of a record: the server's answer until something is changed, then parts of its own.
+struct RecordContent: Sendable {
+    // Not an enum of the two: reading a part would copy its payload.
+    private var answer: ClientRecord?
+    /// With an answer: where the record was fetched, and by which account.
+    private var origin: RecordOrigin?
+    /// Without an answer: the parts. One or none; an array takes one word in the records that have none.
+    private var own: [HeldRecord] = []
+
+    /// The content of a new record.
+    static let new = RecordContent(HeldRecord())
+
+    init(_ parts: HeldRecord) { own = [parts] }
+
+    /// What the server sent. Assets are objects that learn about their files, so a record with assets converts all
+    /// parts now.
+    init(_ answer: ClientRecord, origin: RecordOrigin?, download: @autoclosure () -> (any AssetDownload)?) {
+        if answer.hasAssets {
+            own = [HeldRecord(answer, origin: origin, download: download())]
+        } else {
+            self.answer = answer
+            self.origin = origin
+        }
+    }
+
+    /// All parts.
+    var parts: HeldRecord {
+        mutating get { withParts { $0 } }
+    }
+
+    /// Reads and changes the parts.
+    mutating func withParts<Result>(
+        _ body: (inout HeldRecord) throws -> sending Result
+    ) rethrows -> sending Result {
+        if let record = answer.take() { own = [HeldRecord(record, origin: origin.take(), download: nil)] }
+        return try body(&own[0])
+    }
+
+    var changeTag: String? { if let answer { answer.changeTag } else { own[0].changeTag } }
+    var creationDate: Date? { if let answer { answer.creationDate } else { own[0].creationDate } }
+    var modificationDate: Date? { if let answer { answer.modificationDate } else { own[0].modificationDate } }
+    var creator: CKRecordID? {
+        if let answer { CKRecordID(recordName: answer.creatorUserName) } else { own[0].creator }
+    }
+    var lastModifier: CKRecordID? {
+        if let answer { CKRecordID(recordName: answer.lastModifiedUserName) } else { own[0].lastModifier }
+    }
+    var misuse: String? { answer == nil ? own[0].misuse : nil }
+
+    /// The parent. `zoneID` is the record's zone, and so the parent's.
+    func parent(in zoneID: CKRecordZoneID) -> CKReference? {
+        if let answer { answer.parentName.map { CKReference($0, in: zoneID) } } else { own[0].parent }
+    }
+
+    /// The same for the share.
+    func share(in zoneID: CKRecordZoneID) -> CKReference? {
+        if let answer { answer.shareName.map { CKReference($0, in: zoneID) } } else { own[0].share }
+    }
+
+    func object(forKey key: String, isEncrypted: Bool) -> (any __CKRecordObjCValue & CKRecordValueProtocol)? {
+        guard let answer else { return own[0].object(forKey: key, isEncrypted: isEncrypted) }
+        guard let field = answer.field(key), field.isEncrypted == isEncrypted else { return nil }
+        return HeldValue.object(of: field.value)
+    }
+
+    /// The keys that have values, in alphabetical order.
+    func keys(isEncrypted: Bool) -> [String] {
+        if let answer { answer.fields.keys(isEncrypted: isEncrypted) } else { own[0].keys(isEncrypted: isEncrypted) }
+    }
+
+    /// The keys that were set, in alphabetical order.
+    func changedKeys(isEncrypted: Bool) -> [String] {
+        answer == nil ? own[0].changedKeys(isEncrypted: isEncrypted) : []
+    }
+
+    /// The assets in its fields, with their keys.
+    var assets: [(key: String, asset: CKAsset)] { answer == nil ? own[0].assets : [] }
+}
+
+/// A record's content under a mutex, which is a part of the record's own memory: a page has many records.
+struct LockedContent: ~Copyable, Sendable {
+    private let mutex: Mutex<RecordContent>
+    /// The same as in `Locked`.
+    private let handover = Atomic<UInt8>(0)
+
+    init(_ content: RecordContent) { mutex = Mutex(content) }
+
+    func withLock<Result>(
+        _ body: (inout sending RecordContent) throws -> sending Result
+    ) rethrows -> sending Result {
+        try mutex.withLock { content in
+            _ = handover.load(ordering: .acquiring)
+            defer { handover.store(0, ordering: .releasing) }
+            return try body(&content)
+        }
+    }
+}
+
+/// The parts of a record that it does not read from an answer.
 struct HeldRecord: Sendable {
     var changeTag: String?
     var creationDate: Date?
@@ -130,21 +231,35 @@ struct SentRecord: Sendable {
 }
 
 extension CKRecord {
+    /// All parts as they are now.
+    var parts: HeldRecord { state.withLock { $0.parts } }
+
+    /// Reads and changes the parts under the lock.
+    func withParts<Result>(
+        _ body: (inout HeldRecord) throws -> sending Result
+    ) rethrows -> sending Result {
+        try state.withLock { content in try content.withParts(body) }
+    }
+
     /// A record from the server that is not a share. `from(_:origin:download:)` creates shares.
     /// - Parameters:
     ///   - answer: What the server sent.
+    ///   - recordID: An object with the answer's address, if there is one.
     ///   - origin: Where it was fetched, and by which account.
     ///   - download: Creates private copies of its assets; nil if assets have no content (S-07).
-    convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
+    convenience init(
+        _ answer: ClientRecord, _ recordID: CKRecordID? = nil, origin: RecordOrigin?,
+        download: @autoclosure () -> (any AssetDownload)? = nil
+    ) {
         self.init(
-            recordType: answer.type, recordID: CKRecordID(answer.address),
-            state: HeldRecord(answer, origin: origin, download: download))
+            recordType: answer.type, recordID: recordID ?? CKRecordID(answer.address),
+            content: RecordContent(answer, origin: origin, download: download()))
     }
 
     /// Begins a save. Edits made from now on remain after it. Fast for records of any size.
     func beginSave() -> SentRecord {
         SentRecord(
-            recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())
+            recordType: recordType, address: recordID.address, state: parts, sharing: beginSharing())
     }
 
     /// Takes over the server's answer to a save of this record (C-04). The server's fields change, the values stay, and
@@ -155,7 +270,7 @@ extension CKRecord {
     func absorb(_ saved: ClientRecord, origin: RecordOrigin?, sent: SentRecord) {
         let sentEditNumber = sent.state.lastEditNumber
         // Release the old base after the lock: this may end a client's objects.
-        let (isNews, _) = state.withLock { state in
+        let (isNews, _) = withParts { state in
             let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
             if isNews {
@@ -180,7 +295,7 @@ extension CKRecord {
 
     /// The version that this record is based on (S-05). For a record that was never saved, a version without values.
     func makeAncestor() -> CKRecord {
-        var state = state.value
+        var state = parts
         state.fields = state.baseFields
         state.edits = [:]
         state.parentEditNumber = nil
@@ -195,7 +310,7 @@ extension CKRecord {
     ///   - item: The asset's index in a list.
     func restoreFile(_ path: String, forKey key: String, item: Int?) {
         let asset = HeldValue.asset(CKAsset(keptFile: path))
-        state.withLock { state in
+        withParts { state in
             switch (state.fields[key]?.value, item) {
             case (.asset, nil): state.fields[key]?.value = asset
             case (.list(var values), let item?) where values.indices.contains(item):
@@ -212,9 +327,11 @@ extension HeldRecord {
         absorbSystemFields(answer, origin: origin)
         parent = answer.parent.map(CKReference.init)
         let address = answer.address
-        for (key, field) in answer.fields {
-            let place = CKAsset.Place(record: address, key: key, in: origin)
-            let value = HeldValue(field.value, at: place, download: download)
+        let answered = answer.fields
+        fields.reserveCapacity(answered.count)
+        for (key, field) in answered {
+            let value = HeldValue(
+                field.value, at: CKAsset.Place(record: address, key: key, in: origin), download: download)
             fields[key] = HeldField(value: value, isEncrypted: field.isEncrypted)
         }
         baseFields = fields
@@ -224,8 +341,10 @@ extension HeldRecord {
         changeTag = answer.changeTag
         creationDate = answer.creationDate
         modificationDate = answer.modificationDate
-        creator = CKRecordID(recordName: answer.creatorUserName)
-        lastModifier = CKRecordID(recordName: answer.lastModifiedUserName)
+        let creator = CKRecordID(recordName: answer.creatorUserName)
+        let modifierName = answer.lastModifiedUserName
+        self.creator = creator
+        lastModifier = modifierName == creator.recordName ? creator : CKRecordID(recordName: modifierName)
         share = answer.share.map(CKReference.init)
         self.origin = origin
         originMark = nil

@@ -39,7 +39,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
             note(Misuse("Share must be in the same zone as the current record"))
             return
         }
-        rootRecord.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
+        rootRecord.withParts { $0.share = CKReference(recordID: shareID, action: .none) }
     }
 
     /// Creates a share of a whole zone. Its name is always `CKRecordNameZoneWideShare` (C-13).
@@ -56,7 +56,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         mark = ShareMark()
         sharing = Locked(makeSharing(mark))
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID)
-        state.withLock { $0 = content }
+        withParts { $0 = content }
     }
 
     /// Decodes a share, or the system fields of one. The content of an archive is a claim. An archive that holds
@@ -73,9 +73,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
         if isShare, recordID != nil, let content, !ShareState.isDamaged(in: coder),
             !ArchivedKeys.hasUnsupportedPart("CKShare", in: coder)
         {
-            state.withLock { $0 = content }
+            withParts { $0 = content }
         } else {
-            state.withLock { $0.misuse = Self.damage }
+            withParts { $0.misuse = Self.damage }
         }
     }
 
@@ -170,7 +170,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     private func note(_ mistake: Misuse) {
-        state.withLock { StratusMisuse.note(mistake.text, in: &$0.misuse) }
+        withParts { StratusMisuse.note(mistake.text, in: &$0.misuse) }
     }
 }
 
@@ -178,13 +178,17 @@ extension CKRecord {
     /// A record from the server: a `CKShare` if it is a share.
     /// - Parameters:
     ///   - answer: What the server sent.
+    ///   - recordID: An object with the answer's address, if there is one.
     ///   - origin: Where it was fetched, and by which account.
     ///   - download: Creates private copies of its assets; nil if assets have no content (S-07).
     /// - Returns: The record.
-    static func from(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) -> CKRecord {
+    static func from(
+        _ answer: ClientRecord, _ recordID: CKRecordID? = nil, origin: RecordOrigin?,
+        download: @autoclosure () -> (any AssetDownload)? = nil
+    ) -> CKRecord {
         answer.type == SystemType.share
-            ? CKShare(share: answer, origin: origin, download: download)
-            : CKRecord(answer, origin: origin, download: download)
+            ? CKShare(share: answer, origin: origin, download: download())
+            : CKRecord(answer, recordID, origin: origin, download: download())
     }
 }
 

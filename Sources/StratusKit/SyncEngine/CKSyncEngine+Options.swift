@@ -232,7 +232,7 @@ extension CKSyncEngine {
 extension CKRecord {
     /// The bytes that saving the record sends, as the server counts them (L-01).
     var sentByteCount: Int {
-        let state = state.value
+        let state = parts
         let isNew = state.changeTag == nil
         return state.fields.reduce(recordID.recordName.utf8.count) { sum, field in
             guard isNew || state.edits[field.key] != nil else { return sum }

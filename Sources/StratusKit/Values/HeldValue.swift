@@ -1,8 +1,9 @@
 // The value of a field as a record holds it, and the conversion from every type that a client may set (C-07). All
 // values are plain, except that an asset stays the object the client passed.
 //
-// Getters return Foundation's classes because their casts convert: `NSNumber` to every number type, `NSArray` to arrays
-// of any element. A Swift `Int64` would not cast to `Int`.
+// Getters return Foundation's `NSNumber` and `NSArray` because their casts convert: to every number type, to arrays of
+// any element. A Swift `Int64` would not cast to `Int`. Texts, dates and bytes are Swift's types, which cast to
+// Foundation's and need no objects. The cast from `NSData` to `Data` copies byte by byte.
 
 import Foundation
 import StratusCloud
@@ -23,15 +24,25 @@ enum HeldValue: Sendable {
     /// What a getter returns.
     var object: any __CKRecordObjCValue & CKRecordValueProtocol {
         switch self {
-        case .string(let text): NSString(string: text)
+        case .string(let text): text
         case .int64(let number): NSNumber(value: number)
         case .double(let number): NSNumber(value: number)
-        case .date(let date): NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
-        case .bytes(let data): NSData(data: data)
+        case .date(let date): date
+        case .bytes(let data): data
         case .location(let location): location
         case .reference(let reference): reference
         case .asset(let asset): asset
         case .list(let values): NSArray(array: values.map(\.object))
+        }
+    }
+
+    /// What a getter returns for a value that the server sent in a record without assets.
+    static func object(of value: ClientValue) -> any __CKRecordObjCValue & CKRecordValueProtocol {
+        switch value {
+        case .string(let text): text
+        case .int64(let number): NSNumber(value: number)
+        case .bytes(let bytes): bytes.data
+        default: HeldValue(value).object
         }
     }
 
@@ -76,7 +87,7 @@ enum HeldValue: Sendable {
     }
 
     /// A value from the server.
-    init(_ value: ClientValue, at place: CKAsset.Place, download: (any AssetDownload)?) {
+    init(_ value: ClientValue, at place: @autoclosure () -> CKAsset.Place, download: (any AssetDownload)?) {
         self =
             switch value {
             case .string(let text): .string(text)
@@ -86,10 +97,10 @@ enum HeldValue: Sendable {
             case .bytes(let bytes): .bytes(bytes.data)
             case .location(let location): .location(CLLocation(location))
             case .reference(let reference): .reference(CKReference(reference))
-            case .asset(.content(let content)): .asset(CKAsset(content, at: place, download: download))
+            case .asset(.content(let content)): .asset(CKAsset(content, at: place(), download: download))
             case .asset(.file(let path)): .asset(CKAsset(fileURL: URL(fileURLWithPath: path)))
             case .asset(.missing): .asset(CKAsset.withoutContent)
-            case .list(let values): .list(values.map { HeldValue($0, at: place, download: download) })
+            case .list(let values): .list(values.map { HeldValue($0, at: place(), download: download) })
             }
     }
 

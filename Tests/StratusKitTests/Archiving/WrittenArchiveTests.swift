@@ -68,7 +68,7 @@ import Testing
         for (index, number) in numbers.enumerated() {
             #expect((decoded["number\(index)"] as? NSNumber)?.doubleValue.bitPattern == number.bitPattern)
         }
-        #expect(decoded.state.value.fields.values.count { if case .double = $0.value { true } else { false } } == 6)
+        #expect(decoded.parts.fields.values.count { if case .double = $0.value { true } else { false } } == 6)
     }
 
     @Test("[C-06] texts in two normalisations stay different, and a text named like nil stays a text")
@@ -114,8 +114,8 @@ import Testing
         let record = CKRecord(recordType: "Note")
         record["bad key"] = 1
         let decoded = try StratusArchive.decode(CKRecord.self, from: StratusArchive.data(of: record))
-        #expect(decoded.state.value.misuse == record.state.value.misuse)
-        #expect(decoded.state.value.misuse != nil)
+        #expect(decoded.parts.misuse == record.parts.misuse)
+        #expect(decoded.parts.misuse != nil)
     }
 
     @Test(

@@ -19,7 +19,7 @@ import Testing
         edit(&block)
         facts = try JSONDecoder().decode(ShareFacts.self, from: JSONSerialization.data(withJSONObject: block))
         let recordID = share.recordID
-        return CKShare(recordID, share.state.value) { mark in
+        return CKShare(recordID, share.parts) { mark in
             var state = ShareState(facts, in: recordID.zoneID, viewer: nil, mark: mark)
             state.base = facts
             return state

@@ -340,8 +340,8 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         let container = server.container(AccountID("bob"))
         let share = try await container.accept(Self.metadatas()[0])
         let shared = RecordOrigin(container: ShareSamples.container, database: .shared, account: AccountID("bob"))
-        #expect(share.state.value.origin == shared)
+        #expect(share.parts.origin == shared)
         let metadata = try await container.shareMetadata(for: Self.urls[0])
-        #expect(metadata.share.state.value.origin?.database == .private)
+        #expect(metadata.share.parts.origin?.database == .private)
     }
 }
