@@ -1,5 +1,5 @@
-// What the workloads on the face share: one data set behind CloudKit's calls and in GRDB, what an app does with it by
-// those calls, and the requests below them.
+// What the workloads on the face share: one data set behind CloudKit's calls and in GRDB, and the requests below those
+// calls. `FaceClient` makes the calls.
 
 import Foundation
 import StratusCloud
@@ -119,90 +119,8 @@ extension FaceWorkload {
     static func run(_ run: BenchmarkRun) throws { try self.run(run, run.face()) }
 }
 
-/// What an app does by CloudKit's calls, in one zone. Every record that it gets is taken out of its object.
-struct FaceClient: Sendable {
-    let database: CKDatabase
-    let zone: CKRecordZone.ID
-
-    func save(_ records: [CKRecord]) async throws {
-        let results = try await database.modifyRecords(saving: records, deleting: []).saveResults
-        for result in results.values { _ = try result.get() }
-    }
-
-    func save(_ record: CKRecord) async throws { _ = try await database.save(record) }
-
-    /// Fetches records by name. Returns how many there are.
-    func fetch(_ names: [String]) async throws -> Int {
-        let results = try await database.records(for: names.map { CKRecord.ID(recordName: $0, zoneID: zone) })
-        for result in results.values { try Self.takeOut(result.get()) }
-        return results.count
-    }
-
-    /// Fetches a record, changes a field and saves it.
-    func edit(_ name: String) async throws -> Int {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        try Self.takeOut(record)
-        let mode: Int64 = (record["mode"] as? Int64 ?? 0) + 1
-        record["mode"] = mode
-        try await save(record)
-        return 1
-    }
-
-    /// A page of what changed after a token. Returns how many records.
-    func changes(after token: CKServerChangeToken?, limit: Int) async throws -> Int {
-        let page = try await database.recordZoneChanges(inZoneWith: zone, since: token, resultsLimit: limit)
-        for result in page.modificationResultsByID.values { try Self.takeOut(result.get().record) }
-        return page.modificationResultsByID.count
-    }
-
-    /// Reads what changed after a token to its end, in the largest pages. Returns how many records, and the new token.
-    /// With `isBlind` it gets no fields and takes nothing out.
-    func readFeed(
-        after token: CKServerChangeToken? = nil, isBlind: Bool = false
-    ) async throws -> (count: Int, token: CKServerChangeToken?) {
-        var (count, token) = (0, token)
-        while true {
-            let page = try await database.recordZoneChanges(
-                inZoneWith: zone, since: token, desiredKeys: isBlind ? [] : nil, resultsLimit: BelowFace.pageCount)
-            if !isBlind {
-                for result in page.modificationResultsByID.values { try Self.takeOut(result.get().record) }
-            }
-            count += page.modificationResultsByID.count
-            token = page.changeToken
-            guard page.moreComing else { return (count, token) }
-        }
-    }
-
-    /// A page of the files whose size is in a range. Returns how many.
-    func files(ofSizes range: ClosedRange<Int64>) async throws -> Int {
-        let condition = NSPredicate(format: "size >= %ld AND size <= %ld", range.lowerBound, range.upperBound)
-        let query = CKQuery(recordType: SizeQueries.type, predicate: condition)
-        let page = try await database.records(
-            matching: query, inZoneWith: zone, resultsLimit: SizeQueries.resultCount)
-        for (_, result) in page.matchResults { try Self.takeOut(result.get()) }
-        return page.matchResults.count
-    }
-
-    /// Reads every part and every value of a record, as GRDB has them all in a structure.
-    static func takeOut(_ record: CKRecord) throws {
-        let parent = record.parent
-        guard let tag = record.recordChangeTag, let created = record.creationDate,
-            let modified = record.modificationDate, let user = record.lastModifiedUserRecordID, created <= modified,
-            !tag.isEmpty, !user.recordName.isEmpty, !record.recordType.isEmpty, !record.recordID.recordName.isEmpty,
-            parent.map({ !$0.recordID.recordName.isEmpty }) ?? true
-        else { throw PeerError("A record is not whole.") }
-        guard record.allKeys().count == 4, let title = record["title"] as? String,
-            let size = record["size"] as? Int64, let mode = record["mode"] as? Int64,
-            let digest = record["digest"] as? Data, !title.isEmpty, size >= 0, mode > 0, !digest.isEmpty
-        else { throw PeerError("A record lacks values.") }
-    }
-}
-
 /// The requests that those calls send, with every part of the records taken out, too.
 struct BelowFace: Sendable {
-    /// The largest page of a feed.
-    static let pageCount = 1_000
-
     let service: CloudService
     let caller: Caller
     let zone: ZoneAddress
@@ -250,7 +168,7 @@ struct BelowFace: Sendable {
         var (count, token) = (0, token)
         while true {
             let request = FetchZoneChangesRequest(
-                zone: zone, token: token, limit: Self.pageCount, desiredKeys: isBlind ? [] : nil)
+                zone: zone, token: token, limit: FaceClient.pageCount, desiredKeys: isBlind ? [] : nil)
             let page = try service.fetchZoneChanges(request, as: caller, in: .private)
             if !isBlind { for record in page.changed { try ServerSide.takeOut(record) } }
             count += page.changed.count

@@ -6,7 +6,6 @@
 
 import Foundation
 import StratusWorkloads
-import Synchronization
 
 /// What one of the counted items takes.
 struct ItemCost {
@@ -57,22 +56,7 @@ enum ProcessRest {
     }
 }
 
-/// Asynchronous work, for threads that may block.
-enum FaceWait {
-    /// Runs `body` as a task and blocks the calling thread until it returns. Never call it on Swift's own threads.
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
-        let result = Mutex<Result<Value, any Error>>(.failure(CancellationError()))
-        let ended = DispatchSemaphore(value: 0)
-        Task {
-            let outcome: Result<Value, any Error>
-            do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
-            result.withLock { $0 = outcome }
-            ended.signal()
-        }
-        ended.wait()
-        return try result.withLock { $0 }.get()
-    }
-
+extension FaceWait {
     /// Does something for each item of some lists: the lists at once, the items of a list one after the other.
     static func run<Item: Sendable>(
         lists: [[Item]], _ body: @escaping @Sendable (Item) async throws -> Void

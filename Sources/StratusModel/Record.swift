@@ -197,16 +197,7 @@ package struct RecordFields: Sendable {
     /// The field under `key`. Setting nil removes it. Setting takes time that grows with the number of fields, unless
     /// the key comes after all others.
     package subscript(key: FieldKey) -> Field? {
-        get {
-            // Equality of short keys takes a few instructions, their order many more.
-            guard elements.count > Self.searchedCount else {
-                for index in elements.indices where elements[index].key == key { return elements[index].value }
-                return nil
-            }
-            let index = firstIndex(notBelow: key)
-            guard index < elements.count, elements[index].key == key else { return nil }
-            return elements[index].value
-        }
+        get { index(of: key).map { elements[$0].value } }
         set {
             let index = firstIndex(notBelow: key)
             let isPresent = index < elements.count && elements[index].key == key
@@ -217,6 +208,17 @@ package struct RecordFields: Sendable {
             case (nil, false): break
             }
         }
+    }
+
+    /// The place of a key in `entries`.
+    package func index(of key: FieldKey) -> Int? {
+        // Equality of short keys takes a few instructions, their order many more.
+        guard elements.count > Self.searchedCount else {
+            for index in elements.indices where elements[index].key == key { return index }
+            return nil
+        }
+        let index = firstIndex(notBelow: key)
+        return index < elements.count && elements[index].key == key ? index : nil
     }
 
     package var keys: some Collection<FieldKey> { elements.lazy.map(\.key) }

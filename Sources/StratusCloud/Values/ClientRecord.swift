@@ -119,8 +119,13 @@ extension ClientRecord {
         guard let decoded else { return told.fields[key] }
         // The server's content of a share is not a field.
         let isHidden = key == ShareContent.fieldKey.text && decoded.stored.record.type == ShareContent.recordType
-        guard !isHidden, let field = decoded.stored.record.fields[FieldKey(key)] else { return nil }
-        return ClientField(ClientValue(field.value, showing), isEncrypted: field.isEncrypted)
+        let fields = decoded.stored.record.fields
+        guard !isHidden, let index = fields.index(of: FieldKey(key)) else { return nil }
+        // In place, as in the iterator of `ClientFields`.
+        let entries = fields.entries
+        let span = entries.span
+        return ClientField(
+            ClientValue(span[index].value.value, showing), isEncrypted: span[index].value.isEncrypted)
     }
 
     /// The participants, if the record is a share.

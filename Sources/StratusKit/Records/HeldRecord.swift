@@ -251,9 +251,8 @@ extension CKRecord {
         _ answer: ClientRecord, _ recordID: CKRecordID? = nil, origin: RecordOrigin?,
         download: @autoclosure () -> (any AssetDownload)? = nil
     ) {
-        self.init(
-            recordType: answer.type, recordID: recordID ?? CKRecordID(answer.address),
-            content: RecordContent(answer, origin: origin, download: download()))
+        self.init(recordType: answer.type, recordID: recordID ?? CKRecordID(answer.address))
+        state.withLock { $0 = RecordContent(answer, origin: origin, download: download()) }
     }
 
     /// Begins a save. Edits made from now on remain after it. Fast for records of any size.

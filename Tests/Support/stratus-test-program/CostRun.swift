@@ -3,6 +3,7 @@
 import CCounters
 import Foundation
 import StratusCloud
+import StratusKit
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -261,7 +262,8 @@ extension CostRun {
     }
 }
 
-// W9 and W11, in stores of their own: who shares a sync, and what the face adds; then W14 and W13, which end the store.
+// W9, W11 and A1, in stores of their own: who shares a sync, and what the face adds; then W14 and W13, which end the
+// store.
 
 extension CostRun {
     func countCommits() throws {
@@ -282,6 +284,40 @@ extension CostRun {
                 }
                 try count("W11 save 400 records \(way)", face.store, allocates: .process) { _ = try save(records) }
             }
+        }
+        try countCalls(face, numbers)
+    }
+
+    /// A1: what CloudKit's awaited calls allocate, with all values of the records taken out. Each call has been made
+    /// once before.
+    private func countCalls(_ face: FaceSide, _ numbers: NumberSource) throws {
+        let zone = CKRecordZone.ID(zoneName: "calls")
+        try face.createZone(zone.zoneName)
+        let client = FaceClient(database: face.database, zone: zone)
+        let records = (0..<400).map { _ in numbers.next().record }
+        try FaceWait.run { try await client.save(records.map { FaceSide.clientRecord($0, zone) }) }
+        let names = records.map(\.name.text)
+        let more = (0..<40).map { _ in numbers.next().record }
+        let calls: [(String, Int, @Sendable (Int) async throws -> Int)] = [
+            ("fetch 400 records", 400, { _ in try await client.fetch(names) }),
+            ("a feed of 400 changes", 400, { _ in try await client.changes(after: nil, limit: 400) }),
+            ("a query page of 100 results", 100, { _ in try await client.files(ofSizes: 0...Int64.max) }),
+            (
+                "20 saves of one record", 20,
+                { pass in
+                    let records = more[pass * 20..<pass * 20 + 20]
+                    for record in records { try await client.save(FaceSide.clientRecord(record, zone)) }
+                    return records.count
+                }
+            ),
+        ]
+        for (what, wanted, call) in calls {
+            func make(_ pass: Int) throws {
+                let found = try FaceWait.run { try await call(pass) }
+                guard found == wanted else { throw WorkloadError("A call has \(found) records.") }
+            }
+            try make(0)
+            try count("A1 \(what)", face.store, allocates: .process) { try make(1) }
         }
     }
 
