@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12, W13, F2 or F5.")
+    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12, W13, F2, F5 or F6.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -35,7 +35,7 @@ struct ProfileCommand: ParsableCommand {
         let folder = scratch ?? NSTemporaryDirectory() + "stratus-profile-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if workload.uppercased() == OperationWorkload.name { return try profileOperations(folder) }
-        if [FaceFetchWorkload.name, FaceFeedWorkload.name].contains(workload.uppercased()) {
+        if [FaceFetchWorkload.name, FaceFeedWorkload.name, FaceQueryWorkload.name].contains(workload.uppercased()) {
             return try profileFace(folder)
         }
         let data = MainZoneData(count: records)
@@ -240,7 +240,7 @@ struct ProfileCommand: ParsableCommand {
         }
     }
 
-    /// Fetches by name or the first sync, through the face and below it.
+    /// Fetches by name, the first sync or a page of a query, through the face and below it.
     private func profileFace(_ folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let data = TreeZoneData(count: records).zone
@@ -258,14 +258,25 @@ struct ProfileCommand: ParsableCommand {
         }
         let client = FaceClient(database: side.database, zone: FaceBench.zone)
         let names = NewNames(data, seed: 2_000).batches(1, of: 400)[0].map(\.text)
-        let isFetch = workload.uppercased() == FaceFetchWorkload.name
-        let works: [(String, () throws -> Int)] = [
-            (
-                "through the face",
-                { try FaceWait.run { try await isFetch ? client.fetch(names) : client.readFeed().count } }
-            ),
-            ("below it", { try isFetch ? below.fetch(names) : below.readFeed().count }),
-        ]
+        let range = SizeQueries.sizeRange(data)
+        let works: [(String, () throws -> Int)] =
+            switch workload.uppercased() {
+            case FaceFetchWorkload.name:
+                [
+                    ("through the face", { try FaceWait.run { try await client.fetch(names) } }),
+                    ("below it", { try below.fetch(names) }),
+                ]
+            case FaceFeedWorkload.name:
+                [
+                    ("through the face", { try FaceWait.run { try await client.readFeed().count } }),
+                    ("below it", { try below.readFeed().count }),
+                ]
+            default:
+                [
+                    ("through the face", { try FaceWait.run { try await client.files(ofSizes: range) } }),
+                    ("below it", { try below.files(ofSizes: range) }),
+                ]
+            }
         for (what, work) in works {
             var count = 0
             let processor = ProcessorTime.ofProcess

@@ -38,6 +38,9 @@ package final class BlockingPool: Sendable {
         try state.submit(priority: priority, job)
     }
 
+    /// The jobs that it accepted: each is a hop from one thread to another.
+    package var acceptedCount: Int { state.acceptedCount }
+
     /// Runs `body` on a thread of the pool while the task is suspended, and returns what it returns.
     ///
     /// Throws `CancellationError` if the task is cancelled before a thread begins. A job that has begun runs to its
@@ -109,6 +112,7 @@ private final class PoolState: @unchecked Sendable {
     /// The index of the first job that waits, by priority: removing the front of an array one by one is slow.
     private var firsts = [Int](repeating: 0, count: QualityOfService.rankCount)
     private var waitingCount = 0
+    private var allAcceptedCount = 0
     private var startedCount = 0
     private var idleCount = 0
     private var isClosed = false
@@ -128,6 +132,7 @@ private final class PoolState: @unchecked Sendable {
         guard waitingCount < queueLimit else { throw .full }
         waiting[priority.rank].append(ticket)
         waitingCount += 1
+        allAcceptedCount += 1
         if idleCount >= waitingCount {
             condition.signal()
         } else if startedCount < threadCount {
@@ -141,6 +146,12 @@ private final class PoolState: @unchecked Sendable {
 
     func close() {
         condition.change { isClosed = true }
+    }
+
+    var acceptedCount: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return allAcceptedCount
     }
 
     /// Waits for a job; nil when the pool is closed and nothing is left.

@@ -197,6 +197,7 @@ extension RememberedStateRule {
         "PoolState": [
             .local("threads and jobs that wait"): [
                 "condition", "waiting", "firsts", "waitingCount", "startedCount", "idleCount", "isClosed",
+                "allAcceptedCount",
             ]
         ],
         "CallbackQueue": [.local("jobs that wait"): ["state.waiting", "state.isDraining"]],
