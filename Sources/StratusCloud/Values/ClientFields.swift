@@ -178,7 +178,13 @@ extension RecordFields {
     var hasAssets: Bool {
         let entries = entries
         let span = entries.span
-        for index in span.indices where span[index].value.value.hasAsset { return true }
+        for index in span.indices {
+            switch span[index].value.value {
+            case .asset: return true
+            case .list(let items): if items.contains(where: \.hasAsset) { return true }
+            default: continue
+            }
+        }
         return false
     }
 }

@@ -356,11 +356,12 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     }
 
     func conclude(_ result: Result<Void, CKError>) {
-        let error = answers.error(result, failure, key: errorKey)
         blocks.result?(result.mapError { $0 })
-        blocks.oldModified?(answers.successes, answers.deletedIDs, error)
-        blocks.oldFetched?(answers.successesByID, error)
-        blocks.oldEnd?(error)
+        // Only the deprecated blocks get what all items say together.
+        func error() -> CKError? { answers.error(result, failure, key: errorKey) }
+        blocks.oldModified?(answers.successes, answers.deletedIDs, error())
+        blocks.oldFetched?(answers.successesByID, error())
+        blocks.oldEnd?(error())
     }
 }
 
