@@ -301,7 +301,15 @@ extension CostRun {
         let calls: [(String, Int, @Sendable (Int) async throws -> Int)] = [
             ("fetch 400 records", 400, { _ in try await client.fetch(names) }),
             ("a feed of 400 changes", 400, { _ in try await client.changes(after: nil, limit: 400) }),
-            ("a query page of 100 results", 100, { _ in try await client.files(ofSizes: 0...Int64.max) }),
+            // Several, because the thread that has sent a query does a part of the work after its answer.
+            (
+                "10 query pages of 100 results", 1_000,
+                { _ in
+                    var count = 0
+                    for _ in 0..<10 { count += try await client.files(ofSizes: 0...Int64.max) }
+                    return count
+                }
+            ),
             (
                 "20 saves of one record", 20,
                 { pass in
