@@ -184,10 +184,10 @@ package enum FaultPoint: Hashable, Sendable {
     case response(RequestKind, Caller)
 }
 
-/// Plans errors: a host's tests make any record, zone, operation or account fail with any error. Called once for every
-/// point, in order, outside transactions.
+/// Plans errors: a host's tests make any record, zone, operation or account fail with any error. Called at most
+/// once for every point, in order, outside transactions.
 package protocol FaultSource: Sendable {
-    /// False if no point has an error, so that nobody needs to ask for each record.
+    /// False if no point has an error: then a request need not call `error` for each of its records.
     var isPlanned: Bool { get }
     func error(at point: FaultPoint) -> CloudError?
 }

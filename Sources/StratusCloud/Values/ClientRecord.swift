@@ -98,7 +98,7 @@ extension ClientRecord {
         if let decoded { showing.parentName(of: decoded)?.text } else { told.parent?.target.recordName }
     }
 
-    /// The name of the share, which is there, too.
+    /// The name of the share, which is in the record's zone.
     package var shareName: String? {
         if let decoded { decoded.stored.record.share?.text } else { told.share?.target.recordName }
     }

@@ -74,8 +74,8 @@ struct RequestContext: Sendable {
     /// A record as clients see it. `fetchFiles` gives its assets their files.
     /// - Parameters:
     ///   - answer: What the server sent.
-    ///   - known: An identifier that the client has; it becomes the record's if it is equal.
-    ///   - zoneID: The same for the zone alone.
+    ///   - known: An identifier that the client has. It becomes the record's if it is equal.
+    ///   - zoneID: The identifier of a zone. It becomes that of the record's zone if it is equal.
     /// - Returns: The record.
     func record(_ answer: ClientRecord, known: CKRecordID? = nil, in zoneID: CKRecordZoneID? = nil) -> CKRecord {
         let address = answer.address

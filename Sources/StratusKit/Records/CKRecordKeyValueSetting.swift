@@ -36,7 +36,8 @@ extension CKRecordKeyValueSetting {
     }
 
     /// The value under a key, as a Swift type: a number is an `Int64` or a `Double`, as in the store. (If the context
-    /// does not ask for a Swift protocol, the other subscript returns an object, which casts to any number type.)
+    /// does not ask for a Swift protocol, the other subscript returns a number as `NSNumber`, which casts to any number
+    /// type.)
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get {
             let object = object(forKey: key)

@@ -1,10 +1,12 @@
 // What a `CKRecord` keeps behind its lock, and its exchange with the server.
 //
 // Most fetched records are read once and never changed. So a record keeps the server's answer, whose values the engine
-// has decoded anyway, and converts a part when a client reads it. The first change converts all parts.
+// has decoded anyway, and converts a part when a client reads it. The first change converts all parts, and so does what
+// uses all of them: iterating, copying, archiving, and saving.
 
 import Foundation
 import StratusCloud
+import StratusModel
 import Synchronization
 
 /// A change of a key since the record was created, fetched or saved.
@@ -29,7 +31,7 @@ extension HeldField {
     }
 }
 
-/// The variable part of a record: the server's answer until something is changed, then parts of its own.
+/// The variable part of a record: the server's answer until all parts are needed, then parts of its own.
 struct RecordContent: Sendable {
     // Not an enum of the two: reading a part would copy its payload.
     private var answer: ClientRecord?
@@ -78,12 +80,12 @@ struct RecordContent: Sendable {
     }
     var misuse: String? { answer == nil ? own[0].misuse : nil }
 
-    /// The parent. `zoneID` is the record's zone, and so the parent's.
+    /// The reference to the parent. `zoneID` is the record's zone, and so the parent's.
     func parent(in zoneID: CKRecordZoneID) -> CKReference? {
         if let answer { answer.parentName.map { CKReference($0, in: zoneID) } } else { own[0].parent }
     }
 
-    /// The same for the share.
+    /// The reference to the share. `zoneID` is the record's zone, and so the share's.
     func share(in zoneID: CKRecordZoneID) -> CKReference? {
         if let answer { answer.shareName.map { CKReference($0, in: zoneID) } } else { own[0].share }
     }
@@ -343,7 +345,8 @@ extension HeldRecord {
         let creator = CKRecordID(recordName: answer.creatorUserName)
         let modifierName = answer.lastModifiedUserName
         self.creator = creator
-        lastModifier = modifierName == creator.recordName ? creator : CKRecordID(recordName: modifierName)
+        lastModifier =
+            UserName(modifierName) == UserName(creator.recordName) ? creator : CKRecordID(recordName: modifierName)
         share = answer.share.map(CKReference.init)
         self.origin = origin
         originMark = nil

@@ -239,7 +239,8 @@ extension Date: HoldableValue {
 }
 
 extension Data: HoldableValue {
-    func heldValue() throws(Misuse) -> HeldValue { .bytes(self) }
+    /// A getter returns what is held, so a slice becomes data whose indices begin at 0.
+    func heldValue() throws(Misuse) -> HeldValue { .bytes(startIndex == 0 ? self : Data(self)) }
 }
 
 extension Array: HoldableValue {

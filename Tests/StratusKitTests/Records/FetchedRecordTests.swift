@@ -57,6 +57,23 @@ struct FetchedRecordTests {
         #expect((record["link"] as? CKRecord.Reference)?.action == .deleteSelf)
     }
 
+    @Test("a slice of data comes back as data whose indices begin at zero, before the save, after it, and fetched")
+    func slices() async throws {
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "slice"))
+        record["bytes"] = Data([1, 2, 3]).dropFirst()
+        record["list"] = [Data([4, 5, 6]).dropFirst(2)]
+        let unsaved = (bytes: record["bytes"] as? Data, list: record["list"] as? [Data])
+        let saved = try await database.save(record)
+        let fetched = try await database.record(for: record.recordID)
+        let later = [saved, fetched].map { (bytes: $0["bytes"] as? Data, list: $0["list"] as? [Data]) }
+        for (bytes, list) in [unsaved] + later {
+            #expect(bytes == Data([2, 3]))
+            #expect(bytes?.startIndex == 0)
+            #expect(list == [Data([6])])
+            #expect(list?.first?.startIndex == 0)
+        }
+    }
+
     @Test("a typed look-up gives the same as a cast, and nil for another type")
     func typed() async throws {
         let record = try await fetched()
