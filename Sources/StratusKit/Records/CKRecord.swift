@@ -6,7 +6,6 @@
 public import Foundation
 import StratusCloud
 import StratusModel
-import StratusStore
 
 /// A record: values under keys, with a type, an identifier and system fields.
 ///

@@ -1,7 +1,6 @@
 // Access to the values of a record, plain and encrypted: subscripts, iteration, key-value coding.
 
 public import Foundation
-import StratusStore
 
 /// Access to values under keys. Clients do not conform to it.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {

@@ -110,10 +110,11 @@ struct RecordContent: Sendable {
     var assets: [(key: String, asset: CKAsset)] { answer == nil ? own[0].assets : [] }
 }
 
-/// A record's content under a mutex, which is a part of the record's own memory: a page has many records.
+/// A record's content under a mutex. A `Locked` does the same as an object of its own and by generic code of another
+/// module, which is too slow for what every record of a page has and every reading of a part uses.
 struct LockedContent: ~Copyable, Sendable {
     private let mutex: Mutex<RecordContent>
-    /// The same as in `Locked`.
+    /// Shows the mutex's ordering to the thread sanitizer, as in `Locked`.
     private let handover = Atomic<UInt8>(0)
 
     init(_ content: RecordContent) { mutex = Mutex(content) }
