@@ -13,7 +13,7 @@ struct ProfileCommand: ParsableCommand {
         commandName: "profile", abstract: "Runs one workload without its peers, for a profiler to look at.",
         discussion: "Example: perf record -g stratus-benchmarks profile W1 --records 200000")
 
-    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12, W13, F2, F5 or F6.")
+    @Argument(help: "W1, W2, W2a, W3, W6, W7, W7a, W7b, W8, W8a, W10, W11, W12, W13, F2, F3, F5 or F6.")
     var workload: String
 
     @Option(help: "Records of the main zone.")
@@ -21,6 +21,9 @@ struct ProfileCommand: ParsableCommand {
 
     @Option(help: "How many times everything but W1 and W11 is repeated.")
     var rounds = 20
+
+    @Option(help: "How many callers save at once in F3.")
+    var callers = 1
 
     @Option(help: "The restart interval in entries, instead of the default.")
     var restartInterval: Int?
@@ -38,6 +41,7 @@ struct ProfileCommand: ParsableCommand {
         if [FaceFetchWorkload.name, FaceFeedWorkload.name, FaceQueryWorkload.name].contains(workload.uppercased()) {
             return try profileFace(folder)
         }
+        if workload.uppercased() == FaceSaveWorkload.name { return try profileFaceSaves(folder) }
         let data = MainZoneData(count: records)
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         if let restartInterval { options.blockRestartInterval = restartInterval }
@@ -242,20 +246,9 @@ struct ProfileCommand: ParsableCommand {
 
     /// Fetches by name, the first sync or a page of a query, through the face and below it.
     private func profileFace(_ folder: String) throws {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let data = TreeZoneData(count: records).zone
-        let side = try FaceSide(at: folder + "/face")
+        let (side, below) = try loadedFace(folder, data)
         defer { side.close() }
-        try side.createZone(FaceBench.zoneName)
-        let below = BelowFace(
-            service: side.service, caller: side.caller, zone: FaceBench.address,
-            zoneID: side.zoneID(FaceBench.zoneName))
-        for batch in RecordBatches.indices(of: data) {
-            try below.modify(
-                batch.map {
-                    ServerSide.save(data.names[$0], data.content(of: $0), below: data.parent(of: $0), in: below.zone)
-                })
-        }
         let client = FaceClient(database: side.database, zone: FaceBench.zone)
         let names = NewNames(data, seed: 2_000).batches(1, of: 400)[0].map(\.text)
         let range = SizeQueries.sizeRange(data)
@@ -282,6 +275,47 @@ struct ProfileCommand: ParsableCommand {
             let processor = ProcessorTime.ofProcess
             let seconds = try Stopwatch.seconds { for _ in 0..<rounds { count += try work() } }
             say("\(workload) \(what)", seconds, ProcessorTime.ofProcess - processor, perItem: count)
+        }
+    }
+
+    /// A store with the data set, and the requests below the face.
+    private func loadedFace(_ folder: String, _ data: ZoneData) throws -> (FaceSide, BelowFace) {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let side = try FaceSide(at: folder + "/face")
+        try side.createZone(FaceBench.zoneName)
+        let below = BelowFace(
+            service: side.service, caller: side.caller, zone: FaceBench.address,
+            zoneID: side.zoneID(FaceBench.zoneName))
+        for batch in RecordBatches.indices(of: data) {
+            try below.modify(
+                batch.map {
+                    ServerSide.save(data.names[$0], data.content(of: $0), below: data.parent(of: $0), in: below.zone)
+                })
+        }
+        return (side, below)
+    }
+
+    /// Saves of one new record each, through the face and below it.
+    private func profileFaceSaves(_ folder: String) throws {
+        let (side, below) = try loadedFace(folder, TreeZoneData(count: records).zone)
+        defer { side.close() }
+        let client = FaceClient(database: side.database, zone: FaceBench.zone)
+        let numbers = NumberSource()
+        let count = rounds * callers
+        let lists = (0..<callers).map { _ in
+            (0..<rounds).map { _ in FaceSide.clientRecord(numbers.next().record, FaceBench.zone) }
+        }
+        let saves = (0..<count).map { _ in
+            let item = numbers.next()
+            return ServerSide.save(item.record.name, item.content, in: below.zone)
+        }
+        for (what, work) in [
+            ("through the face", { try FaceWait.run(lists: lists) { try await client.save($0) } }),
+            ("below it", { _ = try Callers.rate(callers, timesEach: rounds) { try below.modify([saves[$0]]) } }),
+        ] as [(String, () throws -> Void)] {
+            let processor = ProcessorTime.ofProcess
+            let seconds = try Stopwatch.seconds { try work() }
+            say("F3 \(what)", seconds, ProcessorTime.ofProcess - processor, perItem: count)
         }
     }
 

@@ -7,7 +7,7 @@
 internal import Glibc
 
 /// A mutex that detects a thread locking it twice.
-@safe package final class Monitor: @unchecked Sendable {  // because POSIX guards the object behind the pointer
+@safe public final class Monitor: @unchecked Sendable {  // because POSIX guards the object behind the pointer
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private static let yieldCount = 100
 
@@ -41,7 +41,7 @@ internal import Glibc
         precondition(status == 0, "A lock was released by a thread that does not hold it.")
     }
 
-    @inlinable package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+    @inlinable public func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
         lock()
         defer { unlock() }
         return try body()

@@ -21,7 +21,7 @@
 //      body may `read`, and does not see its own writes there; `transact` inside `transact` stops the process.
 
 /// A number that grows with every published commit of one opened store. It is not stored.
-package typealias StoreVersion = UInt64
+public typealias StoreVersion = UInt64
 
 /// Keys from `lower` up to but not including `upper`, in byte order.
 package struct KeyRange: Hashable, Sendable {
@@ -104,8 +104,8 @@ package protocol StoreReader: AnyObject {
     /// The cost of this reader so far.
     var cost: StoreCost { get }
 
-    /// The object that `keep` stored for the key, if this snapshot sees the value it was made from; nil if there is
-    /// none. An object counts as a point read.
+    /// The object that `keep` stored for the key, if this reader sees the value it was made from; nil if there is none,
+    /// and in a transaction if a write of the key is not published yet. An object counts as a point read.
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)?
 
     /// Offers an object made from the value under `key` to later readers. It takes `byteCount` bytes. A store may keep

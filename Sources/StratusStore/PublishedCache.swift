@@ -10,14 +10,17 @@
 //
 // Where other processes write to the store, nothing announces their changes, so no version says what is still valid.
 // There the same caches only guess (`CacheRole`).
+//
+// What is generic here is public and inlinable, so that other modules compile it for their own types. The compiler does
+// this for no other access level; without it every call looks up the types at run time. No product exports this module.
 
-import Synchronization
+public import Synchronization
 
 /// What a cache in front of a store may do.
 ///
 /// A guess may choose what to read together, and may let a request go on to its transaction. It never refuses, is never
 /// an answer and is never written.
-package enum CacheRole: Sendable {
+public enum CacheRole: Sendable {
     /// Answers reads. For stores that only this process writes.
     case answers
     /// Never answers. It only guesses which entries a request will read.
@@ -30,28 +33,35 @@ extension OrderedStore {
 }
 
 /// Remembers values that were read from a store.
-package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry: Sendable {
-        let value: Value
-        let validSince: StoreVersion
+public final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline struct Entry: Sendable {
+        @usableFromInline let value: Value
+        @usableFromInline let validSince: StoreVersion
+
+        @inlinable init(value: Value, validSince: StoreVersion) {
+            self.value = value
+            self.validSince = validSince
+        }
     }
 
-    private struct State {
-        var entries: RecentEntries<Key, Entry>
-        var lastPublished: StoreVersion = 0
+    @usableFromInline struct State {
+        @usableFromInline var entries: RecentEntries<Key, Entry>
+        @usableFromInline var lastPublished: StoreVersion = 0
+
+        @inlinable init(room: Int) { entries = RecentEntries(room: room) }
     }
 
-    private let state: Locked<State>
-    package let role: CacheRole
+    @usableFromInline let state: Locked<State>
+    public let role: CacheRole
 
     /// Remembers at most `maximumCount` values, and drops the least recently used ones.
-    package init(maximumCount: Int, role: CacheRole = .answers) {
+    @inlinable public init(maximumCount: Int, role: CacheRole = .answers) {
         self.role = role
-        state = Locked(State(entries: RecentEntries(room: maximumCount)))
+        state = Locked(State(room: maximumCount))
     }
 
     /// The value that a snapshot of this version sees; nil if it is not known, or if the cache only guesses.
-    package func value(for key: Key, at version: StoreVersion) -> Value? {
+    @inlinable public func value(for key: Key, at version: StoreVersion) -> Value? {
         guard role == .answers else { return nil }
         return state.withLock { state in
             guard let found = state.entries.find(key), found.validSince <= version else { return nil }
@@ -60,16 +70,16 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
     }
 
     /// The value that was published last; nil if it is not known, or if the cache only guesses.
-    package func newest(for key: Key) -> Value? { role == .answers ? remembered(key) : nil }
+    @inlinable public func newest(for key: Key) -> Value? { role == .answers ? remembered(key) : nil }
 
     /// The value that was read or published last, if the cache guesses: it may be an old one. Nil if the cache answers,
     /// so that the two cannot be confused.
-    package func guess(for key: Key) -> Value? { role == .guesses ? remembered(key) : nil }
+    @inlinable public func guess(for key: Key) -> Value? { role == .guesses ? remembered(key) : nil }
 
-    private func remembered(_ key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
+    @inlinable func remembered(_ key: Key) -> Value? { state.withLock { $0.entries.find(key)?.value } }
 
     /// Remembers a value that a snapshot of this version has read. A guess replaces the one before.
-    package func fill(_ key: Key, _ value: Value, at version: StoreVersion) {
+    @inlinable public func fill(_ key: Key, _ value: Value, at version: StoreVersion) {
         state.withLock { state in
             let mayReplace = role == .guesses
             guard mayReplace || state.lastPublished <= version && state.entries.find(key) == nil else { return }
@@ -78,7 +88,7 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
     }
 
     /// Applies a change that becomes visible with `version`. Nil removes the key.
-    package func publish(_ key: Key, _ value: Value?, version: StoreVersion) {
+    @inlinable public func publish(_ key: Key, _ value: Value?, version: StoreVersion) {
         state.withLock { state in
             state.lastPublished = max(state.lastPublished, version)
             if let value {
@@ -96,22 +106,27 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
 /// Entries are in two generations. When the young one fills half of the room, it becomes the old one, and the entries
 /// of the previous old one that were not looked up are dropped. So no list of ages is needed, and an entry that is
 /// looked up often stays.
-package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry: Sendable {
-        let value: Value
-        let size: Int
+public struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline struct Entry: Sendable {
+        @usableFromInline let value: Value
+        @usableFromInline let size: Int
+
+        @inlinable init(value: Value, size: Int) {
+            self.value = value
+            self.size = size
+        }
     }
 
-    private let generationSize: Int
-    private var young: [Key: Entry] = [:]
-    private var old: [Key: Entry] = [:]
-    private var youngSize = 0
+    @usableFromInline let generationSize: Int
+    @usableFromInline var young: [Key: Entry] = [:]
+    @usableFromInline var old: [Key: Entry] = [:]
+    @usableFromInline var youngSize = 0
 
-    package init(room: Int) { generationSize = room / 2 }
+    @inlinable public init(room: Int) { generationSize = room / 2 }
 
-    package var count: Int { young.count + old.count }
+    @inlinable public var count: Int { young.count + old.count }
 
-    package mutating func find(_ key: Key) -> Value? {
+    @inlinable public mutating func find(_ key: Key) -> Value? {
         if let entry = young[key] { return entry.value }
         guard let entry = old.removeValue(forKey: key) else { return nil }
         insert(key, entry)
@@ -119,18 +134,18 @@ package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
 
     /// Sets the value of a key. A value larger than half of the room is not kept.
-    package mutating func insert(_ key: Key, _ value: Value, size: Int = 1) {
+    @inlinable public mutating func insert(_ key: Key, _ value: Value, size: Int = 1) {
         remove(key)
         guard size <= generationSize else { return }
         insert(key, Entry(value: value, size: size))
     }
 
-    package mutating func remove(_ key: Key) {
+    @inlinable public mutating func remove(_ key: Key) {
         old[key] = nil
         if let entry = young.removeValue(forKey: key) { youngSize -= entry.size }
     }
 
-    private mutating func insert(_ key: Key, _ entry: Entry) {
+    @inlinable mutating func insert(_ key: Key, _ entry: Entry) {
         if youngSize + entry.size > generationSize {
             old = young
             young = [:]
@@ -142,17 +157,17 @@ package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 }
 
 /// A value that threads share under a mutex.
-package final class Locked<Value>: Sendable {
-    private let mutex: Mutex<Value>
+public final class Locked<Value>: Sendable {
+    @usableFromInline let mutex: Mutex<Value>
     /// Repeats the mutex's ordering of memory in code that the thread sanitizer sees. On Linux it does not see into
     /// `Mutex`, and would report every use as a race.
-    private let handover = Atomic<UInt8>(0)
+    @usableFromInline let handover: Atomic<UInt8> = Atomic(0)
 
-    package init(_ value: sending Value) {
+    @inlinable public init(_ value: sending Value) {
         mutex = Mutex(value)
     }
 
-    package func withLock<Result>(
+    @inlinable public func withLock<Result>(
         _ body: (inout sending Value) throws -> sending Result
     ) rethrows -> sending Result {
         try mutex.withLock { value in
@@ -164,5 +179,5 @@ package final class Locked<Value>: Sendable {
 }
 
 extension Locked where Value: Sendable {
-    package var value: Value { withLock { $0 } }
+    @inlinable public var value: Value { withLock { $0 } }
 }

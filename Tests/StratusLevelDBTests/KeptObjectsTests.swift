@@ -12,6 +12,8 @@ private final class Made: Sendable {
     init(_ number: Int) { self.number = number }
 }
 
+private struct Failure: Error {}
+
 @Suite struct KeptObjectsTests {
     private static func store(keptByteCount: Int) throws -> (store: LevelDBStore, directory: TemporaryDirectory) {
         let directory = try TemporaryDirectory()
@@ -46,10 +48,47 @@ private final class Made: Sendable {
             try store.transact { try $0.set([2], to: [9]) }
             #expect(try Self.look(store, [1], offering: 4) == 2)
             try store.transact { transaction in
-                #expect(transaction.keptObject(forKey: [1]) == nil)
+                #expect((transaction.keptObject(forKey: [1]) as? Made)?.number == 2)
                 try transaction.delete([1])
+                #expect(transaction.keptObject(forKey: [1]) == nil)
+                transaction.keep(forKey: [1], byteCount: 100) { Made(6) }
             }
             #expect(try Self.look(store, [1], offering: 5) == nil)
+        }
+    }
+
+    @Test("a transaction that fails leaves no object of the value that it wrote")
+    func failedTransaction() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 1 << 20)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try store.transact { try $0.set([1], to: [1]) }
+            #expect(throws: Failure.self) {
+                try store.transact { transaction in
+                    try transaction.set([1], to: [2])
+                    for _ in 0..<2 { transaction.keep(forKey: [1], byteCount: 100) { Made(2) } }
+                    throw Failure()
+                }
+            }
+            #expect(try Self.look(store, [1], offering: 1) == nil)
+        }
+    }
+
+    @Test("a transaction offers an object of a value that it only reads, and finds it until a write is in flight")
+    func transactionsKeep() async throws {
+        try await TestThreads.offPool {
+            let (store, directory) = try Self.store(keptByteCount: 1 << 20)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try store.transact { try $0.set([1], to: [1]) }
+            for _ in 0..<2 {
+                try store.transact { $0.keep(forKey: [1], byteCount: 100) { Made(1) } }
+            }
+            try store.transact { transaction in
+                #expect((transaction.keptObject(forKey: [1]) as? Made)?.number == 1)
+                try transaction.set([1], to: [2])
+                #expect(transaction.keptObject(forKey: [1]) == nil)
+            }
+            try store.transact { #expect($0.keptObject(forKey: [1]) == nil) }
         }
     }
 

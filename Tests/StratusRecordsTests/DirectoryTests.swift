@@ -106,6 +106,44 @@ struct DirectoryTests {
         #expect(try pages(behind: nobody, of: 2) == Array(all[4...]))
     }
 
+    @Test("a transaction sees the zones that it creates and deletes, whatever readers know of them")
+    func ownChanges() throws {
+        let (id, engine) = (all[1], sample.engine)
+        let known = try engine.read { try $0.existingZone(id).header().identity }
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        try engine.transact { transaction in
+            let before = try transaction.listing(of: id)
+            #expect(before?.entry.identity == known)
+            try transaction.deleteZone(id)
+            let gone = try transaction.listing(of: id)
+            #expect(gone == nil)
+            try transaction.createZone(id, birth)
+            let created = try transaction.listing(of: id)
+            #expect(created?.entry.identity == birth.identity)
+        }
+        #expect(try engine.read { try $0.listing(of: id)?.entry.identity } == birth.identity)
+    }
+
+    @Test("a transaction that fails leaves nothing of its zones with later readers")
+    func failedChanges() throws {
+        let (id, engine) = (all[1], sample.engine)
+        let new = ZoneID(database: id.database, name: "new")
+        let known = try engine.transact { try $0.existingZone(id).header().identity }
+        let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
+        #expect(throws: StoreError.self) {
+            try engine.transact { transaction in
+                for zone in [id, new] {
+                    try transaction.deleteZone(zone)
+                    try transaction.createZone(zone, birth)
+                    _ = try transaction.listing(of: zone)
+                }
+                _ = try transaction.existingZone(ZoneID(database: id.database, name: "none"))
+            }
+        }
+        #expect(try engine.read { try $0.listing(of: id)?.entry.identity } == known)
+        #expect(try engine.read { try $0.listing(of: new) } == nil)
+    }
+
     @Test("renewing incarnations and verifying visit the zones of all databases")
     func everyZone() throws {
         func incarnations() throws -> Set<UUID> {

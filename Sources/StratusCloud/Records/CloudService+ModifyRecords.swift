@@ -77,8 +77,8 @@ extension CloudService {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
         let outset = BatchOutset(
             caller: caller, stamp: Stamp(date: environment.clock.now, user: account.userName),
-            tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName),
-            uptimeSeconds: environment.clock.uptimeSeconds)
+            tagSalt: environment.identifiers.makeSalt(),
+            birth: request.zone.isDefault ? makeBirth(by: account.userName) : nil, uptimeSeconds: environment.clock.uptimeSeconds)
         do {
             let answer = try engine.transact(in: request.zone.id.database) { transaction in
                 var reads = BatchReads(
@@ -103,10 +103,10 @@ extension CloudService {
     }
 
     private func writableZone(
-        _ request: ZoneRequest, _ birth: ZoneBirth, _ transaction: RecordTransaction
+        _ request: ZoneRequest, _ birth: ZoneBirth?, _ transaction: RecordTransaction
     ) throws -> ZoneReader {
         if let zone = try transaction.zone(request.zone.id) { return zone }
-        guard request.zone.isDefault else {
+        guard let birth else {
             let error = try ZoneFacts.missing(request.zone, in: transaction)
             throw NothingWritten(answer: request.answer(failing: error))
         }

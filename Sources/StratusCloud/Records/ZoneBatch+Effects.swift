@@ -273,8 +273,9 @@ extension ZoneBatch {
 
     /// The most that charging the owner and settling the assets count: each entry is read and written.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let entryByteCount = service.assetLedger.countedByteCount(of: request.zone.assetOwner)
         let usageByteCount = StoreLimits.countedByteCount(updatingKey: StoreLimits.maximumKeyByteCount, value: 24)
+        guard !assets.isEmpty else { return 2 * usageByteCount }
+        let entryByteCount = service.assetLedger.countedByteCount(of: request.zone.assetOwner)
         return (assets.added.count + assets.gone.count) * entryByteCount + 2 * usageByteCount
     }
 

@@ -22,11 +22,10 @@ struct BatchOutset: Sendable {
     let caller: Caller
     let stamp: Stamp
     let tagSalt: UInt32
-    /// For the default zone, which the first write creates.
-    let birth: ZoneBirth
+    /// For the default zone, which the first write creates; nil for any other zone.
+    let birth: ZoneBirth?
     /// The time at which leases are checked.
     let uptimeSeconds: Double
-
 }
 
 /// One zone's items while they are applied.

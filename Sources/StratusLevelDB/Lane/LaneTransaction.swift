@@ -103,6 +103,16 @@ final class LaneTransaction: StoreTransaction {
         return true
     }
 
+    func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
+        guard let object = base.keptObject(forKey: key), !hasUnpublishedWrite(forKey: key) else { return nil }
+        countedByteCount += StoreLimits.countedByteCount(readingKey: key.count)
+        return object
+    }
+
+    func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {
+        if !hasUnpublishedWrite(forKey: key) { base.keep(forKey: key, byteCount: byteCount, make) }
+    }
+
     /// The scan visits the state at its beginning, even if `visit` writes.
     func scan(
         _ range: KeyRange, _ direction: ScanDirection, limit: Int,

@@ -3,7 +3,7 @@
 // The rule is that of `PublishedCache`: an entry has the version since which it is valid. A reader gets it only if its
 // snapshot is not older, and may add one only if nothing newer has been published. When a group is published, the
 // objects of the keys it wrote are removed before any reader can get the new version. Every write goes through the
-// lane, so no object can be out of date.
+// lane, so no object can be out of date. A transaction uses and offers objects only for keys without a write in flight.
 //
 // A value that is read once is not cached: an offer is accepted the second time. There are two generations. When the
 // young one has used half of the memory, it becomes the old one, and the old entries that were not read meanwhile are
@@ -46,16 +46,19 @@ final class KeptObjects: Sendable {
     /// Removes the objects of the keys that `written` names, before the version that wrote them is published.
     func publish(version: StoreVersion, _ written: (_ forget: (EngineBytes) -> Void) -> Void) {
         guard !isOff else { return }
-        var isEmpty = true
-        for shelf in shelves where shelf.publish(version: version) { isEmpty = false }
-        guard !isEmpty else { return }
+        // A bit for each shelf that holds objects.
+        var filled: UInt16 = 0
+        for (index, shelf) in shelves.enumerated() where shelf.publish(version: version) { filled |= 1 << index }
+        guard filled != 0 else { return }
         unsafe written { key in
             let hash = unsafe key.hash()
-            shelf(hash).forget(hash)
+            if filled & 1 << Self.shelfIndex(hash) != 0 { shelf(hash).forget(hash) }
         }
     }
 
-    private func shelf(_ hash: UInt64) -> Shelf { shelves[Int(hash >> 60)] }
+    private func shelf(_ hash: UInt64) -> Shelf { shelves[Self.shelfIndex(hash)] }
+
+    private static func shelfIndex(_ hash: UInt64) -> Int { Int(hash >> 60) }
 }
 
 /// A part of the cache.

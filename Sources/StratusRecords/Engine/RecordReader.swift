@@ -81,16 +81,21 @@ package class RecordReader {
 
     /// A zone's entry in the directory, or nil if the zone does not exist.
     package func listing(of id: ZoneID) throws -> ZoneListing? {
-        // A transaction may be creating or deleting the zone, so it asks the store. What it finds is a guess at most.
-        let mayUseCache = transaction == nil || engine.directoryCache.role == .guesses
-        if mayUseCache, let listing = engine.directoryCache.value(for: id, at: store.version) { return listing }
+        let cache = engine.directoryCache
+        if let known = cache.value(for: id, at: store.version), !isChanging(known) { return known }
         willRead(zone: id)
         guard let database = try databaseEntry(id.database) else { return nil }
         let key = DatabaseKeys(database.number).zone(id.name)
         guard let entry = try store.withValue(forKey: key, { try ZoneEntry(decoding: $0) }) else { return nil }
         let listing = ZoneListing(name: id.name, database: database.number, entry: entry)
-        if mayUseCache { engine.directoryCache.fill(id, listing, at: store.version) }
+        if cache.role == .guesses || !isChanging(listing) { cache.fill(id, listing, at: store.version) }
         return listing
+    }
+
+    /// Whether the zone is being created or deleted by a commit in flight or by this transaction. Its database has a
+    /// number for as long as it has zones.
+    private func isChanging(_ listing: ZoneListing) -> Bool {
+        transaction?.hasUnpublishedWrite(forKey: DatabaseKeys(listing.database).zone(listing.name)) == true
     }
 
     /// Visits every database of the store in the order of its key: by container, the public one first, then by owner.

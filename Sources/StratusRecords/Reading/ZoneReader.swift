@@ -130,9 +130,10 @@ package final class ZoneReader {
         return try Self.decoded(name, value.span, tested, likely, fields, passes).map(DecodedRecord.init)
     }
 
-    /// Offers the record whose key is in the buffer to later readers, if it has all its fields.
+    /// Offers the record whose key is in the buffer to later readers, if it has all its fields. A transaction offers
+    /// none: it has read the record to write it.
     private func keep(_ record: DecodedRecord, _ fields: FieldSelection, decodedFrom byteCount: Int) {
-        guard case .all = fields else { return }
+        guard transaction == nil, case .all = fields else { return }
         store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { record }
     }
 
@@ -194,9 +195,18 @@ package final class ZoneReader {
         return node
     }
 
-    /// The indexes for queries that the zone has for a type.
+    /// The indexes for queries that the zone has for a type. Every save of the type and every query ask for them.
     package func queryIndexes(of type: RecordType) throws -> QueryIndexesEntry {
-        try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
+        let key = keys.queryIndexes(of: type)
+        if let kept = store.keptObject(forKey: key) as? KeptIndexes { return kept.entry }
+        var byteCount = 0
+        let read = try store.withValue(forKey: key) { value in
+            byteCount = value.count
+            return try QueryIndexesEntry(decoding: value)
+        }
+        guard let entry = read else { return QueryIndexesEntry() }
+        store.keep(forKey: key, byteCount: KeptIndexes.byteCount(decodedFrom: byteCount)) { KeptIndexes(entry) }
+        return entry
     }
 
     /// The number of share roots at or below a record with this parent.
@@ -439,4 +449,14 @@ final class KeptNode: Sendable {
 
     /// The memory of a node, estimated: two names are objects of their own.
     static func byteCount(decodedFrom byteCount: Int) -> Int { 168 + byteCount }
+}
+
+/// The indexes of a type, passed by reference.
+private final class KeptIndexes: Sendable {
+    let entry: QueryIndexesEntry
+
+    init(_ entry: QueryIndexesEntry) { self.entry = entry }
+
+    /// The memory of an entry, estimated: a field takes at least three bytes, and in a dictionary about 64.
+    static func byteCount(decodedFrom byteCount: Int) -> Int { 64 + 24 * byteCount }
 }

@@ -144,6 +144,86 @@ struct FetchedRecordTests {
         }
     }
 
+    @Test("a fetched location, and lists of data, dates, locations and references, are what was saved")
+    func locationsAndLists() async throws {
+        let record = CKRecord(recordType: "Place", recordID: CKRecord.ID(recordName: "place"))
+        let berlin = CLLocation(latitude: 52.5, longitude: 13.4)
+        let exact = CLLocation(
+            coordinate: CLLocationCoordinate2D(latitude: -1, longitude: 180), altitude: 7, horizontalAccuracy: 2,
+            verticalAccuracy: 3, course: 4, speed: 5, timestamp: Date(timeIntervalSince1970: 6))
+        let link = CKRecord.Reference(recordID: record.recordID, action: .none)
+        record["place"] = exact
+        record["places"] = [berlin, exact]
+        record["datas"] = [Data([1]), Data()]
+        record["dates"] = [Date(timeIntervalSince1970: 1), .distantPast]
+        record["links"] = [link]
+        _ = try await database.save(record)
+        let read = try await database.record(for: record.recordID)
+        let changed = try await database.record(for: record.recordID)
+        changed["text"] = "converts all parts"
+        for fetched in [read, changed] {
+            let place = try #require(fetched["place"] as? CLLocation)
+            #expect(place.coordinate.latitude == -1)
+            #expect(place.coordinate.longitude == 180)
+            #expect(place.altitude == 7)
+            #expect(place.horizontalAccuracy == 2)
+            #expect(place.verticalAccuracy == 3)
+            #expect(place.course == 4)
+            #expect(place.speed == 5)
+            #expect(place.timestamp == Date(timeIntervalSince1970: 6))
+            #expect((fetched["places"] as? [CLLocation])?.map(\.coordinate.latitude) == [52.5, -1])
+            #expect(fetched["datas"] as? [Data] == [Data([1]), Data()])
+            #expect(fetched["dates"] as? [Date] == [Date(timeIntervalSince1970: 1), .distantPast])
+            #expect((fetched["links"] as? [CKRecord.Reference])?.map(\.recordID) == [record.recordID])
+        }
+    }
+
+    @Test("[S-05] the server's record of a conflict has the other change, and can be changed and saved")
+    func conflict() async throws {
+        let (mine, theirs) = (try await fetched(), try await database.record(for: id("a")))
+        theirs["text"] = "theirs"
+        let saved = try await database.save(theirs)
+        mine["text"] = "mine"
+        let error = await #expect(throws: CKError.self) { try await database.save(mine) }
+        let server = try #require(error?.serverRecord)
+        #expect(server.recordID == mine.recordID)
+        #expect(server.recordChangeTag == saved.recordChangeTag)
+        #expect(server["text"] as? String == "theirs")
+        #expect(server["count"] as? Int == 7)
+        #expect(server.encryptedValues["secret"] as? String == "s")
+        #expect(server.parent?.recordID == id("p"))
+        #expect(server.changedKeys().isEmpty)
+        server["text"] = "both"
+        _ = try await database.save(server)
+        let both = try await database.record(for: id("a"))
+        #expect(both["text"] as? String == "both")
+        #expect(both["date"] as? Date == Date(timeIntervalSince1970: 9))
+    }
+
+    @Test("[X-06] a participant sees a shared root without its parent, before and after they change it")
+    func sharedRoot() async throws {
+        let stage = try SharingStage()
+        _ = try await stage.owned.save(CKRecordZone(zoneID: stage.zoneID))
+        let (top, root) = (stage.record("top"), stage.record("root", under: "top"))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        let child = stage.record("note", under: "root")
+        _ = try await stage.owned.modifyRecords(saving: [top, root, share, child], deleting: [])
+        try await stage.accept(share, as: stage.bob)
+        let shared = stage.shared(stage.bob)
+        let seen = try await shared.record(for: stage.foreignID("root"))
+        let shareID = CKRecord.ID(recordName: share.recordID.recordName, zoneID: stage.foreignID("root").zoneID)
+        #expect(seen.parent == nil)
+        #expect(seen.share?.recordID == shareID)
+        seen["text"] = "changed"
+        #expect(seen.parent == nil)
+        #expect(seen.share?.recordID == shareID)
+        _ = try await shared.save(seen)
+        let below = try await shared.record(for: stage.foreignID("note"))
+        #expect(below.parent?.recordID == stage.foreignID("root"))
+        #expect(try await stage.owned.record(for: root.recordID).parent?.recordID == stage.id("top"))
+    }
+
     @Test("[A-10] one fetch finds records of one name in several zones, and each that is named twice")
     func zones() async throws {
         let others = ["one", "two"].map { CKRecordZone.ID(zoneName: $0) }
