@@ -41,6 +41,7 @@ internal import Glibc
         precondition(status == 0, "A lock was released by a thread that does not hold it.")
     }
 
+    /// Runs `body` with the monitor locked.
     @inlinable public func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
         lock()
         defer { unlock() }

@@ -52,6 +52,7 @@ public final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: Se
     }
 
     @usableFromInline let state: Locked<State>
+    /// Whether it answers or only guesses.
     public let role: CacheRole
 
     /// Remembers at most `maximumCount` values, and drops the least recently used ones.
@@ -122,10 +123,13 @@ public struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @usableFromInline var old: [Key: Entry] = [:]
     @usableFromInline var youngSize = 0
 
+    /// Keeps entries of this total size at most.
     @inlinable public init(room: Int) { generationSize = room / 2 }
 
+    /// The number of entries.
     @inlinable public var count: Int { young.count + old.count }
 
+    /// The value of a key, which then counts as used.
     @inlinable public mutating func find(_ key: Key) -> Value? {
         if let entry = young[key] { return entry.value }
         guard let entry = old.removeValue(forKey: key) else { return nil }
@@ -140,6 +144,7 @@ public struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable
         insert(key, Entry(value: value, size: size))
     }
 
+    /// Removes a key, if it is there.
     @inlinable public mutating func remove(_ key: Key) {
         old[key] = nil
         if let entry = young.removeValue(forKey: key) { youngSize -= entry.size }
@@ -163,10 +168,12 @@ public final class Locked<Value>: Sendable {
     /// `Mutex`, and would report every use as a race.
     @usableFromInline let handover: Atomic<UInt8> = Atomic(0)
 
+    /// Protects a value.
     @inlinable public init(_ value: sending Value) {
         mutex = Mutex(value)
     }
 
+    /// Runs `body` with the value, while no other thread has it.
     @inlinable public func withLock<Result>(
         _ body: (inout sending Value) throws -> sending Result
     ) rethrows -> sending Result {
@@ -179,5 +186,6 @@ public final class Locked<Value>: Sendable {
 }
 
 extension Locked where Value: Sendable {
+    /// A copy of the value.
     @inlinable public var value: Value { withLock { $0 } }
 }

@@ -82,9 +82,11 @@ func copy(_ paths: [String], planting faults: [PlantedFault]) throws {
             try? files.removeItem(atPath: link)
             try files.createSymbolicLink(atPath: link, withDestinationPath: target)
         } else if let own = byFile[path] {
-            let planted = PlantedFault.plant(own, in: text(path))
-            findings += planted.findings
-            try write(Data((planted.text + switchDeclaration).utf8), path)
+            let result = PlantedFault.plant(own, in: text(path))
+            findings += result.findings
+            // Inlinable code can only call what other modules see.
+            let planted = result.text.replacingOccurrences(of: "@inlinable ", with: "")
+            try write(Data((planted + switchDeclaration).utf8), path)
         } else {
             try write(Data(contentsOf: URL(fileURLWithPath: path)), path)
             let mode = try files.attributesOfItem(atPath: path)[.posixPermissions]

@@ -75,10 +75,10 @@ extension CloudService {
         _ event: inout CloudEvent
     ) -> Result<ZoneAnswer, CloudError> {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
+        let birth = request.zone.isDefault ? makeBirth(by: account.userName) : nil
         let outset = BatchOutset(
             caller: caller, stamp: Stamp(date: environment.clock.now, user: account.userName),
-            tagSalt: environment.identifiers.makeSalt(),
-            birth: request.zone.isDefault ? makeBirth(by: account.userName) : nil, uptimeSeconds: environment.clock.uptimeSeconds)
+            tagSalt: environment.identifiers.makeSalt(), birth: birth, uptimeSeconds: environment.clock.uptimeSeconds)
         do {
             let answer = try engine.transact(in: request.zone.id.database) { transaction in
                 var reads = BatchReads(

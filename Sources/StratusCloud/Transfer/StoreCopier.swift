@@ -137,7 +137,7 @@ package struct StoreCopier {
         let incarnation = draw()
         return try target.transact { writer in
             let found = try writer.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
-            if let copied = found?.copied {
+            if var mark = found, let copied = mark.copied {
                 guard resuming else {
                     throw StoreError(
                         .invalidRequest, "The target holds an unfinished copy: go on with --resume, or remove it.")
@@ -146,6 +146,9 @@ package struct StoreCopier {
                     throw StoreError(
                         .invalidRequest, "The target holds an unfinished copy of another store: remove it first.")
                 }
+                // The source may have been migrated since.
+                mark.version = format.version
+                try writer.set(GlobalKeys.format(), to: mark.encoded())
                 return true
             }
             guard try found == nil ? !writer.hasEntries(in: .everything) : Self.isUnused(writer) else {

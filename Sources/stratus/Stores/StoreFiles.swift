@@ -64,11 +64,15 @@ final class StoreFiles {
         }
     }
 
-    /// Opens the store at `path` for the copier, or creates it: it may be an unfinished copy.
+    /// Opens the store at `path` for the copier, or creates it: it may be an unfinished copy, also one of an older
+    /// format. `adoptFormat` makes it one of this software's format.
     ///
     /// Throws the store's errors.
-    static func openTarget(_ path: String) throws -> any OrderedStore {
-        try LevelDBStore.open(at: path, options: options)
+    static func openTarget(_ path: String) throws -> (store: any OrderedStore, adoptFormat: () throws -> Void) {
+        var options = options
+        options.opensOlderFormats = true
+        let store = try LevelDBStore.open(at: path, options: options)
+        return (store, { try store.adoptFormat() })
     }
 
     private static func engine(on store: any OrderedStore, _ olderFormat: OlderFormat) throws -> RecordEngine {

@@ -67,7 +67,9 @@ struct CopyStore: ParsableCommand {
                 progress: { told in
                     progress.update(told.part.words, told.doneCount, of: told.totalCount, told.part.unit)
                 })
-            return try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
+            let report = try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
+            try target.adoptFormat()
+            return report
         }
         try show(report, from, to, .now - started, console)
     }
@@ -127,13 +129,16 @@ private struct TargetStore {
     let store: any OrderedStore
     /// The contents of assets of an engine over the store.
     let assets: (RecordEngine) -> AssetStore
+    /// Writes this software's format beside the store: the copy may have been begun in an older one.
+    var adoptFormat: () throws -> Void = {}
 
     static func open(_ address: StoreAddress) throws -> TargetStore {
         switch address {
         case .directory(let path):
-            TargetStore(store: try StoreFiles.openTarget(path), assets: { _ in LiveCopy.assets(in: path) })
+            let (store, adoptFormat) = try StoreFiles.openTarget(path)
+            return TargetStore(store: store, assets: { _ in LiveCopy.assets(in: path) }, adoptFormat: adoptFormat)
         case .server(let url):
-            TargetStore(store: try StoreServer.openTarget(url), assets: { StoreServer.contents(over: $0) })
+            return TargetStore(store: try StoreServer.openTarget(url), assets: { StoreServer.contents(over: $0) })
         }
     }
 }

@@ -225,6 +225,20 @@ struct StoreCopierTests {
         #expect(try entries(target) == entries(source))
     }
 
+    @Test("a copy that was begun before its source was migrated is resumed in the new format", arguments: 1..<8)
+    func migratedSince(count: Int) throws {
+        let target = try interrupted(after: count)
+        try target.transact { writer in
+            var mark = try #require(
+                try writer.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) })
+            mark.version = FormatEntry.currentVersion - 1
+            try writer.set(GlobalKeys.format(), to: mark.encoded())
+        }
+        var copier = try copier(into: target)
+        _ = try copier.run(resuming: true)
+        #expect(try entries(target) == entries(source))
+    }
+
     @Test("an unfinished copy of another store is refused")
     func another() throws {
         let target = try interrupted(after: 1)
