@@ -109,7 +109,8 @@ package protocol StoreReader: AnyObject {
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)?
 
     /// Offers an object made from the value under `key` to later readers. It takes `byteCount` bytes. A store may keep
-    /// it until the key is written, or ignore it; it calls `make` only to keep the object.
+    /// it until the key is written, or ignore it, as a transaction must if a write of the key is not published yet. It
+    /// calls `make` only to keep the object.
     func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable)
 }
 

@@ -12,7 +12,7 @@
 // There the same caches only guess (`CacheRole`).
 //
 // What is generic here is public and inlinable, so that other modules compile it for their own types. The compiler does
-// this for no other access level; without it every call looks up the types at run time. No product exports this module.
+// this for no other access level; without it every call looks up the types at run time. It is no interface for users.
 
 public import Synchronization
 

@@ -74,7 +74,7 @@ private struct Failure: Error {}
         }
     }
 
-    @Test("a transaction offers an object of a value that it only reads, and finds it until a write is in flight")
+    @Test("a transaction offers an object of a value that it only reads, and finds it until it writes the key")
     func transactionsKeep() async throws {
         try await TestThreads.offPool {
             let (store, directory) = try Self.store(keptByteCount: 1 << 20)
@@ -89,6 +89,39 @@ private struct Failure: Error {}
                 #expect(transaction.keptObject(forKey: [1]) == nil)
             }
             try store.transact { #expect($0.keptObject(forKey: [1]) == nil) }
+        }
+    }
+
+    @Test("a transaction beside a flush neither gets nor leaves an object of a value that the flush replaces")
+    func besideFlush() async throws {
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let (holds, isHeld) = (Locked(false), Latch("the group to be written"))
+            let isRead = Latch("the other transaction to read")
+            var options = LevelDBOptions()
+            options.testHooks.willWriteGroup = { _ in
+                guard holds.value else { return }
+                isHeld.open()
+                try isRead.wait()
+            }
+            let store = try LevelDBStore.open(at: directory.path(of: "store"), options: options)
+            defer { withExtendedLifetime(directory) { store.close() } }
+            try store.transact { try $0.set([1], to: [1]) }
+            for _ in 0..<2 { _ = try Self.look(store, [1], offering: 1) }
+            #expect(try Self.look(store, [1], offering: 1) == 1)
+            holds.withLock { $0 = true }
+            try TestThreads.run(2) { thread in
+                guard thread == 1 else { return try store.transact { try $0.set([1], to: [2]) } }
+                try isHeld.wait()
+                try store.transact { transaction in
+                    defer { isRead.open() }
+                    let before = transaction.cost.pointReads
+                    #expect(transaction.keptObject(forKey: [1]) == nil)
+                    #expect(transaction.cost.pointReads == before)
+                    for _ in 0..<2 { transaction.keep(forKey: [1], byteCount: 100) { Made(2) } }
+                }
+            }
+            #expect(try Self.look(store, [1], offering: 3) == nil)
         }
     }
 

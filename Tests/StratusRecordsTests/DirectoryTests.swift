@@ -130,7 +130,7 @@ struct DirectoryTests {
         let new = ZoneID(database: id.database, name: "new")
         let known = try engine.transact { try $0.existingZone(id).header().identity }
         let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
-        #expect(throws: StoreError.self) {
+        let error = #expect(throws: StoreError.self) {
             try engine.transact { transaction in
                 for zone in [id, new] {
                     try transaction.deleteZone(zone)
@@ -140,8 +140,24 @@ struct DirectoryTests {
                 _ = try transaction.existingZone(ZoneID(database: id.database, name: "none"))
             }
         }
+        #expect(error?.code == .unknownZone)
         #expect(try engine.read { try $0.listing(of: id)?.entry.identity } == known)
         #expect(try engine.read { try $0.listing(of: new) } == nil)
+    }
+
+    @Test("a database that was removed and created again has another number for readers and transactions")
+    func anotherNumber() throws {
+        let (id, engine) = (try #require(all.last), sample.engine)
+        let old = try engine.transact { try $0.listing(of: id) }
+        #expect(try engine.read { try $0.listing(of: id) } == old)
+        try engine.transact { try $0.deleteZone(id) }
+        _ = try engine.purgeDeletedZones(pause: {})
+        while try !engine.transact({ try $0.removeDatabase(id.database, limit: 100) }) {}
+        try Self.create(id, engine)
+        let new = try engine.transact { try $0.listing(of: id) }
+        #expect(new?.database != nil)
+        #expect(new?.database != old?.database)
+        #expect(try engine.read { try $0.listing(of: id) } == new)
     }
 
     @Test("renewing incarnations and verifying visit the zones of all databases")

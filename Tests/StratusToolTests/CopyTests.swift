@@ -86,13 +86,14 @@ struct CopyTests {
             env FILECALLS_KILL=50 FILECALLS_UNDER="$PWD/other" LD_PRELOAD=\(FileCallBench.library) \
               "$TOOL" copy store other > killed 2>&1 && echo whole
             grep -c creating other/STRATUS
+            "$TOOL" stats --store other 2>&1 | grep -c "unfinished copy"
             sed -i 's/^format .*/format 2/' other/STRATUS
             "$TOOL" copy store other --resume > resumed 2>&1; echo $?
             "$TOOL" verify --store other > verified 2>&1; echo $?
             cmp store/STRATUS other/STRATUS; echo $?
             """)
         let errors = try await shell("cat killed resumed verified").output
-        #expect(run.lines == ["0", "0", "0", "0"], "\(run.output) \(errors)")
+        #expect(run.lines == ["0", "1", "0", "0", "0"], "\(run.output) \(errors)")
     }
 
     @Test("long-lived operations come with a copy")

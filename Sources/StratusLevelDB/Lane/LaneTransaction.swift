@@ -104,7 +104,8 @@ final class LaneTransaction: StoreTransaction {
     }
 
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
-        guard let object = base.keptObject(forKey: key), !hasUnpublishedWrite(forKey: key) else { return nil }
+        guard let object = base.uncountedObject(forKey: key), !hasUnpublishedWrite(forKey: key) else { return nil }
+        base.cost.pointReads += 1
         countedByteCount += StoreLimits.countedByteCount(readingKey: key.count)
         return object
     }

@@ -3,7 +3,7 @@
 // The rule is that of `PublishedCache`: an entry has the version since which it is valid. A reader gets it only if its
 // snapshot is not older, and may add one only if nothing newer has been published. When a group is published, the
 // objects of the keys it wrote are removed before any reader can get the new version. Every write goes through the
-// lane, so no object can be out of date. A transaction uses and offers objects only for keys without a write in flight.
+// lane, so no object can be out of date. A transaction uses and offers objects only of keys whose writes are published.
 //
 // A value that is read once is not cached: an offer is accepted the second time. There are two generations. When the
 // young one has used half of the memory, it becomes the old one, and the old entries that were not read meanwhile are
@@ -15,7 +15,8 @@ internal import StratusStore
 
 /// Objects by the keys of the values they were decoded from.
 final class KeptObjects: Sendable {
-    /// Each shelf has its own lock, so that readers of different keys rarely wait for each other.
+    /// A power of two, 64 at most. Each shelf has its own lock, so that readers of different keys rarely wait for each
+    /// other.
     private static let shelfCount = 16
 
     private let shelves: [Shelf]
@@ -47,7 +48,7 @@ final class KeptObjects: Sendable {
     func publish(version: StoreVersion, _ written: (_ forget: (EngineBytes) -> Void) -> Void) {
         guard !isOff else { return }
         // A bit for each shelf that holds objects.
-        var filled: UInt16 = 0
+        var filled: UInt64 = 0
         for (index, shelf) in shelves.enumerated() where shelf.publish(version: version) { filled |= 1 << index }
         guard filled != 0 else { return }
         unsafe written { key in
@@ -58,7 +59,8 @@ final class KeptObjects: Sendable {
 
     private func shelf(_ hash: UInt64) -> Shelf { shelves[Self.shelfIndex(hash)] }
 
-    private static func shelfIndex(_ hash: UInt64) -> Int { Int(hash >> 60) }
+    /// The hash's first bits, as many as number the shelves.
+    private static func shelfIndex(_ hash: UInt64) -> Int { Int(hash >> (64 - shelfCount.trailingZeroBitCount)) }
 }
 
 /// A part of the cache.

@@ -54,10 +54,15 @@ final class SnapshotReader: StoreReader {
     }
 
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
-        checkIsActive()
-        guard let object = gate.kept.object(forKey: key, at: version) else { return nil }
-        cost.pointReads += 1
+        let object = uncountedObject(forKey: key)
+        if object != nil { cost.pointReads += 1 }
         return object
+    }
+
+    /// `keptObject` without counting it.
+    func uncountedObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
+        checkIsActive()
+        return gate.kept.object(forKey: key, at: version)
     }
 
     func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {

@@ -64,13 +64,15 @@ final class StoreFiles {
         }
     }
 
-    /// Opens the store at `path` for the copier, or creates it: it may be an unfinished copy, also one of an older
-    /// format. `adoptFormat` makes it one of this software's format.
+    /// Opens the store at `path` for the copier, or creates it: it may be an unfinished copy. One that is resumed may
+    /// have an older format; `adoptFormat` gives it this software's.
     ///
     /// Throws the store's errors.
-    static func openTarget(_ path: String) throws -> (store: any OrderedStore, adoptFormat: () throws -> Void) {
+    static func openTarget(
+        _ path: String, resuming: Bool
+    ) throws -> (store: any OrderedStore, adoptFormat: () throws -> Void) {
         var options = options
-        options.opensOlderFormats = true
+        options.opensOlderFormats = resuming
         let store = try LevelDBStore.open(at: path, options: options)
         return (store, { try store.adoptFormat() })
     }

@@ -58,18 +58,21 @@ struct CopyStore: ParsableCommand {
         if case .directory(let path) = from { try operations.take(from: path) }
         let report = try StoreSession.with(SourceOptions(store: source, json: json), .readingAssets) { session in
             if from.isServer { try operations.take(from: session.engine) }
-            let target = try TargetStore.open(to)
+            let target = try TargetStore.open(to, resuming: resume)
             defer { target.store.close() }
             let progress = ProgressLine("copying", on: console)
             var copier = StoreCopier(
                 from: session.engine, to: target.store, assets: (session.assets, target.assets),
-                draw: { UUID.drawn() }, copyOperations: { try operations.put(into: to, $0, progress: $1) },
+                draw: { UUID.drawn() },
+                copyOperations: { engine, progress in
+                    // While the target is still marked as a copy: whole, it has one format.
+                    try target.adoptFormat()
+                    return try operations.put(into: to, engine, progress: progress)
+                },
                 progress: { told in
                     progress.update(told.part.words, told.doneCount, of: told.totalCount, told.part.unit)
                 })
-            let report = try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
-            try target.adoptFormat()
-            return report
+            return try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
         }
         try show(report, from, to, .now - started, console)
     }
@@ -132,10 +135,10 @@ private struct TargetStore {
     /// Writes this software's format beside the store: the copy may have been begun in an older one.
     var adoptFormat: () throws -> Void = {}
 
-    static func open(_ address: StoreAddress) throws -> TargetStore {
+    static func open(_ address: StoreAddress, resuming: Bool) throws -> TargetStore {
         switch address {
         case .directory(let path):
-            let (store, adoptFormat) = try StoreFiles.openTarget(path)
+            let (store, adoptFormat) = try StoreFiles.openTarget(path, resuming: resuming)
             return TargetStore(store: store, assets: { _ in LiveCopy.assets(in: path) }, adoptFormat: adoptFormat)
         case .server(let url):
             return TargetStore(store: try StoreServer.openTarget(url), assets: { StoreServer.contents(over: $0) })

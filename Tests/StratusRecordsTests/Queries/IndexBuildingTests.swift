@@ -51,6 +51,41 @@ struct IndexBuildingTests {
         }
     }
 
+    @Test("after a type's indexes have changed, each reader and transaction gets those of its own moment")
+    func read() async throws {
+        try await TestThreads.offPool {
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("i-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let store = try LevelDBStore.open(at: path)
+            defer { store.close() }
+            let engine = try Self.engine(on: store, SplitMix64(seed: 8))
+            func fields(_ reader: RecordReader) throws -> Set<FieldKey> {
+                Set(try reader.existingZone(Self.id).queryIndexes(of: "Thing").fields.keys)
+            }
+            let record = RecordMutation.save(Record(name: "a", type: "Thing"))
+            var request = MutationRequest([record], stamp: Self.stamp(1), tagSalt: 1)
+            request.queryIndexes["Thing"] = ["old": [.values]]
+            let first = request
+            try engine.transact { try $0.apply(first, in: Self.id) }
+            for _ in 0..<3 { #expect(try engine.read { try fields($0) } == ["old"]) }
+            try engine.read { older in
+                try engine.transact { transaction in
+                    let before = try fields(transaction)
+                    #expect(before == ["old"])
+                    request.queryIndexes["Thing"] = ["old": [.values], "new": [.values]]
+                    let second = request
+                    try transaction.apply(second, in: Self.id)
+                    let after = try fields(transaction)
+                    #expect(after == ["old", "new"])
+                }
+                let asBefore = try fields(older)
+                #expect(asBefore == ["old"])
+            }
+            #expect(try engine.read { try fields($0) } == ["old", "new"])
+            #expect(try engine.transact { try fields($0) } == ["old", "new"])
+        }
+    }
+
     @Test("building indexes rests after batches beside which others wrote, and on a shared store after all")
     func rests() throws {
         let alone = try Self.restCounts(on: MemoryStore())
