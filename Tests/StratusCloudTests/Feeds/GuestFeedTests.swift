@@ -173,6 +173,20 @@ struct GuestFeedTests {
         #expect(replica.names == ["Other", "leaf", "second"])
     }
 
+    @Test("[D-04] in a zone that is shared whole a change of a record without a parent is reported")
+    func zoneWideAndChanged() throws {
+        let bench = try Self.bench()
+        try bench.remove("Share")
+        let share = try bench.shareNotes(with: [.email("bob@example.com")])
+        _ = try bench.accept(share, by: bench.bob).get()
+        var replica = Replica()
+        try replica.pull(bench, by: bench.bob)
+        try bench.touch("alone")
+        try bench.touch("leaf")
+        let told = try replica.pull(bench, by: bench.bob)
+        #expect(told == Told(changed: ["alone", "leaf"], deleted: [], pageCount: 1))
+    }
+
     @Test(
         "[D-04][D-12] a record that moved while the zone's share started or stopped is reported once with all its descendants"
     )
