@@ -22,7 +22,7 @@ struct ProfileCommand: ParsableCommand {
     @Option(help: "How many times everything but W1 and W11 is repeated.")
     var rounds = 20
 
-    @Option(help: "How many callers save at once in F3.")
+    @Option(help: "How many callers save at once in F3, each of them once a round.")
     var callers = 1
 
     @Option(help: "The restart interval in entries, instead of the default.")

@@ -110,8 +110,8 @@ struct RecordContent: Sendable {
     var assets: [(key: String, asset: CKAsset)] { answer == nil ? own[0].assets : [] }
 }
 
-/// A record's content under a mutex. A `Locked` does the same as an object of its own, which is too slow for what every
-/// record of a page has.
+/// A record's content under a mutex. It is not a `Locked`, because that is an object: making one more for each record
+/// takes too long.
 struct LockedContent: ~Copyable, Sendable {
     private let mutex: Mutex<RecordContent>
     /// Shows the mutex's ordering to the thread sanitizer, as in `Locked`.

@@ -92,8 +92,8 @@ package class RecordReader {
         return listing
     }
 
-    /// Whether the zone is being created or deleted by a commit in flight or by this transaction. Its database has a
-    /// number for as long as it has zones.
+    /// Whether the zone is being created or deleted by a commit in flight or by this transaction. Its database
+    /// keeps its number as long as it has zones.
     private func isChanging(_ listing: ZoneListing) -> Bool {
         transaction?.hasUnpublishedWrite(forKey: DatabaseKeys(listing.database).zone(listing.name)) == true
     }

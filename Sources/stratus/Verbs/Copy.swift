@@ -65,7 +65,7 @@ struct CopyStore: ParsableCommand {
                 from: session.engine, to: target.store, assets: (session.assets, target.assets),
                 draw: { UUID.drawn() },
                 copyOperations: { engine, progress in
-                    // While the target is still marked as a copy: whole, it has one format.
+                    // Before the target counts as a store, so that no whole store has two formats.
                     try target.adoptFormat()
                     return try operations.put(into: to, engine, progress: progress)
                 },
@@ -132,7 +132,7 @@ private struct TargetStore {
     let store: any OrderedStore
     /// The contents of assets of an engine over the store.
     let assets: (RecordEngine) -> AssetStore
-    /// Writes this software's format beside the store: the copy may have been begun in an older one.
+    /// Writes this software's format to the marker of a directory, which may be of an older one.
     var adoptFormat: () throws -> Void = {}
 
     static func open(_ address: StoreAddress, resuming: Bool) throws -> TargetStore {
