@@ -1,10 +1,8 @@
 // W13: open a large store, beside a raw LevelDB with the same entries and SQLite, and answer W3 at random. Each is
-// asked in a process of its own, so that the memory it takes is the store's and not the benchmark's. W13a: the same
-// with nothing of the files in memory, as after a restart of the machine.
+// asked in a process of its own, so that the memory it takes is the store's and not the benchmark's.
 
 import ArgumentParser
 import Foundation
-import StratusCloud
 import StratusLayout
 import StratusLevelDB
 import StratusModel
@@ -19,9 +17,7 @@ enum OpenWorkload: Workload {
 
     static func run(_ run: BenchmarkRun) throws {
         try run.sqlite.settle()
-        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
-        let prefix = Array(keys.parent(of: RecordName("")).dropLast())
-        let task = OpenTask(folder: run.folder, recordCount: run.scale.recordCount, parentPrefix: prefix)
+        let task = try OpenTask(run)
         let answers = try closing(run) {
             try [OpenMeasurement.Contestant.stratus, .leveldb, .sqlite].map {
                 try OpenMeasurement.inOwnProcess($0, task)
@@ -31,7 +27,7 @@ enum OpenWorkload: Workload {
     }
 
     /// Runs `body` while the stores of the run are closed, and opens them again.
-    fileprivate static func closing<Result>(_ run: BenchmarkRun, _ body: () throws -> Result) throws -> Result {
+    static func closing<Result>(_ run: BenchmarkRun, _ body: () throws -> Result) throws -> Result {
         run.stratus.close()
         run.raw.close()
         try run.sqlite.close()
@@ -84,88 +80,6 @@ enum OpenWorkload: Workload {
     }
 }
 
-enum ColdWorkload: Workload {
-    static let name = "W13a"
-    static let title = "open a large store and ask it, with nothing of it in memory"
-
-    static func run(_ run: BenchmarkRun) throws {
-        try run.sqlite.settle()
-        try run.sqliteInC.settle()
-        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
-        var task = OpenTask(
-            folder: run.folder, recordCount: run.scale.recordCount,
-            parentPrefix: Array(keys.parent(of: RecordName("")).dropLast()))
-        task.recordPrefix = Array(keys.record(RecordName("")).dropLast())
-        task.questions = run.main.zone.forest.sample(atDepth: 10, limit: ColdMeasurement.roundCount, seed: 13)
-        let answers = try OpenWorkload.closing(run) {
-            try OpenMeasurement.Contestant.allCases.map { try OpenMeasurement.inOwnProcess($0, task).cold }
-        }
-        let names = ["Stratus", "raw LevelDB", "GRDB", "SQLite in C"]
-        let figures: [(subject: String, unit: String, value: (ColdMeasurement) -> Double?)] = [
-            ("open", "ms", \.openMilliseconds), ("the first question about a share", "ms", \.questionMilliseconds),
-            ("100 records at random, each", "µs", \.fetchMicroseconds),
-            ("the first page of a first sync, each of 1,000 records", "µs", \.syncMicroseconds),
-        ]
-        for (subject, unit, value) in figures {
-            for (name, answer) in zip(names, answers).dropFirst() {
-                guard let own = answers[0].flatMap(value), let theirs = answer.flatMap(value) else { continue }
-                run.add(
-                    Figure(Self.name, subject, own, unit, against: name, theirs, ratio: .theirsOverOurs, .none))
-            }
-        }
-    }
-}
-
-/// What a store takes with nothing of its files in memory.
-struct ColdMeasurement: Codable {
-    static let roundCount = 5
-    private static let fetchCount = 100
-    static let syncCount = 1_000
-
-    var openMilliseconds: Double
-    var questionMilliseconds: Double
-    var fetchMicroseconds: Double
-    /// Nil if the contestant has no feed.
-    var syncMicroseconds: Double?
-
-    /// A store that was opened.
-    struct Opened {
-        var ask: (RecordName) throws -> Void
-        var fetch: ([RecordName]) throws -> Void
-        /// Makes what reads the first page of a first sync.
-        var makeSync: (() throws -> () throws -> Int)?
-        var close: () throws -> Void
-    }
-
-    init(_ path: String, _ task: OpenTask, _ questions: [Int], _ open: () throws -> Opened) throws {
-        var times: [[Double]] = [[], [], [], []]
-        var numbers = SeededNumbers(seed: 130)
-        for question in questions {
-            let names = (0..<Self.fetchCount).map { _ in
-                RecordName(seed: MainZoneData.seed, index: numbers.below(task.recordCount))
-            }
-            ProcessFiles.dropFromMemory(at: path)
-            var opened: Opened?
-            times[0].append(try Stopwatch.seconds { opened = try open() } * 1e3)
-            guard let opened else { continue }
-            let asked = RecordName(seed: MainZoneData.seed, index: question)
-            times[1].append(try Stopwatch.seconds { try opened.ask(asked) } * 1e3)
-            times[2].append(try Stopwatch.seconds { try opened.fetch(names) } / Double(Self.fetchCount) * 1e6)
-            if let sync = try opened.makeSync?() {
-                times[3].append(
-                    try Stopwatch.seconds {
-                        let count = try sync()
-                        guard count == Self.syncCount else { throw PeerError("A page has \(count) records.") }
-                    } / Double(Self.syncCount) * 1e6)
-            }
-            try opened.close()
-        }
-        (openMilliseconds, questionMilliseconds) = (Stopwatch.median(times[0]), Stopwatch.median(times[1]))
-        fetchMicroseconds = Stopwatch.median(times[2])
-        syncMicroseconds = times[3].isEmpty ? nil : Stopwatch.median(times[3])
-    }
-}
-
 /// The task of a process that opens stores.
 struct OpenTask: Codable {
     var folder: String
@@ -173,9 +87,16 @@ struct OpenTask: Codable {
     /// What every key in the parents keyspace of the main zone begins with.
     var parentPrefix: [UInt8]
     /// The same for its records.
-    var recordPrefix: [UInt8] = []
-    /// Records whose shares are asked for with nothing in memory. None: the stores are measured warm.
-    var questions: [Int] = []
+    var recordPrefix: [UInt8]
+    /// What is asked with nothing in memory, once each. None: the stores are measured warm.
+    var cold: [ColdQuestions] = []
+
+    init(_ run: BenchmarkRun) throws {
+        (folder, recordCount) = (run.folder, run.scale.recordCount)
+        let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
+        parentPrefix = Array(keys.parent(of: RecordName("")).dropLast())
+        recordPrefix = Array(keys.record(RecordName("")).dropLast())
+    }
 }
 
 /// What the process that opens the stores has found.
@@ -224,10 +145,8 @@ struct OpenMeasurement: Codable {
 
     /// The work of that process.
     init(_ contestant: Contestant, _ task: OpenTask) throws {
-        guard task.questions.isEmpty else {
-            cold = try ColdMeasurement(task.folder + contestant.name, task, task.questions) {
-                try Self.open(contestant, task)
-            }
+        guard task.cold.isEmpty else {
+            cold = try ColdMeasurement(contestant, task)
             return
         }
         let opens: [() throws -> Void] = [
@@ -264,53 +183,7 @@ struct OpenMeasurement: Codable {
         }
     }
 
-    private static func open(_ contestant: Contestant, _ task: OpenTask) throws -> ColdMeasurement.Opened {
-        let path = task.folder + contestant.name
-        switch contestant {
-        case .stratus:
-            // As a host opens it: with one engine, where `StratusSide` has two.
-            let store = try LevelDBStore.open(
-                at: path, options: LevelDBOptions(formatVersion: StoreFormat.number))
-            let engine = try RecordEngine(store: store, incarnation: UUID())
-            return .init(
-                ask: { try StratusSide.askShares(engine, [$0]) },
-                fetch: { try StratusSide.fetch(engine, $0) },
-                makeSync: {
-                    let server = try ServerSide(engine: engine)
-                    let request = FetchZoneChangesRequest(
-                        zone: ZoneAddress(zoneName: StratusSide.mainZone.name.text), limit: ColdMeasurement.syncCount)
-                    return {
-                        let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
-                        for record in page.changed { try ServerSide.takeOut(record) }
-                        return page.changed.count
-                    }
-                }, close: store.close)
-        case .leveldb:
-            let raw = try RawLevelDBPeer(path: path)
-            return .init(
-                ask: { _ = try raw.walk(from: task.parentPrefix + $0.text.utf8 + [0], prefix: task.parentPrefix) },
-                fetch: { for name in $0 { _ = try raw.byteCount(of: task.recordPrefix + name.text.utf8 + [0]) } },
-                makeSync: nil, close: raw.close)
-        case .sqlite:
-            let sqlite = try openSQLite(task)
-            return .init(
-                ask: { name in _ = try sqlite.read { try $0.share(of: [name]) } },
-                fetch: { names in _ = try sqlite.read { try $0.fetch(names) } },
-                makeSync: {
-                    { try sqlite.read { try $0.records(after: "", limit: ColdMeasurement.syncCount).count } }
-                }, close: sqlite.close)
-        case .sqliteInC:
-            let sqlite = try SQLiteInCPeer(path: path)
-            return .init(
-                ask: { name in _ = try sqlite.read { try sqlite.sharedCount(.init(names: [name])) } },
-                fetch: { names in _ = try sqlite.read { try sqlite.fetch(.init(names: names)) } },
-                makeSync: {
-                    { try sqlite.read { try sqlite.changes(after: -1, limit: ColdMeasurement.syncCount).count } }
-                }, close: sqlite.close)
-        }
-    }
-
-    private static func openSQLite(_ task: OpenTask) throws -> SQLitePeer {
+    static func openSQLite(_ task: OpenTask) throws -> SQLitePeer {
         try SQLitePeer(path: task.folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
     }
 

@@ -172,117 +172,137 @@ enum FirstSyncWorkload: Workload {
 enum NewChangesWorkload: Workload {
     static let name = "W7b"
     static let title = "100 changes at a new position, among changes of many records"
-    private static let changeCount = 100
     private static let roundCount = 9
     private static let positionsPerRound = 12
 
-    /// Records that change, in this order.
-    private struct Order {
-        let subject: String
-        let indices: [Int]
-        /// Above every change that SQLite's rows have.
-        let firstChange: Int
-        var rawBar = Bar.none
-        var sqliteBar = Bar.none
-    }
-
     /// A tenth of the zone changes in random order. In the order of the load no more records than are read.
     static func run(_ run: BenchmarkRun) throws {
-        let records = 0..<run.main.zone.count
         let readBatchCount = (roundCount + 1) * positionsPerRound
-        let batchCount = max(readBatchCount, records.count / 10 / RecordBatches.recordCount)
-        var numbers = SeededNumbers(seed: 70)
-        let shuffled = records.shuffled(using: &numbers)
-        let orders = [
-            Order(
-                subject: "in random order", indices: Array(shuffled.prefix(batchCount * RecordBatches.recordCount)),
-                firstChange: 1 << 41, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.5)),
-            Order(
-                subject: "in the order of the load",
-                indices: Array(records.prefix(readBatchCount * RecordBatches.recordCount)), firstChange: 1 << 42),
-        ]
-        let server = try run.server()
-        var token: [UInt8]?
-        for order in orders { try measure(run, server, order, after: &token) }
+        let random = RecordChanges(
+            indices: RecordChanges.tenth(of: run.main.zone, seed: 70, batchCount: readBatchCount), firstChange: 1 << 41)
+        let last = try measure(
+            run, random, after: nil, "in random order", rawBar: .atMost(1.4), sqliteBar: .atLeast(0.5))
+        let loaded = RecordChanges(
+            indices: Array((0..<run.main.zone.count).prefix(readBatchCount * RecordBatches.recordCount)),
+            firstChange: 1 << 42)
+        _ = try measure(run, loaded, after: last, "in the order of the load", rawBar: .none, sqliteBar: .none)
     }
 
-    /// `token` is one from before the changes, and becomes one from after them.
+    /// Changes records and reads at positions among the changes. `token` is one from before the changes; returns a
+    /// later one.
     private static func measure(
-        _ run: BenchmarkRun, _ server: ServerSide, _ order: Order, after token: inout [UInt8]?
-    ) throws {
-        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
-        let tokens = try change(run, server, zone, order, after: &token)
+        _ run: BenchmarkRun, _ changes: RecordChanges, after token: [UInt8]?, _ subject: String, rawBar: Bar,
+        sqliteBar: Bar
+    ) throws -> [UInt8]? {
+        let server = try run.server()
+        var positions = try changes.save(run, after: token)
+        let last = positions.last?.token
         try run.waitForRest()
         let keys = try run.stratus.engine.read { try $0.existingZone(StratusSide.mainZone).keys }
-        var positions = Array(tokens.indices)
         var numbers = SeededNumbers(seed: 7)
         positions.shuffle(using: &numbers)
-        func positionsOf(_ round: Int) -> ArraySlice<Int> {
-            positions[(round * positionsPerRound)..<((round + 1) * positionsPerRound)]
-        }
-        let rawKeys = order.indices.map { keys.record(run.main.zone.names[$0]) }
+        let rawKeys = positions.map { $0.indices.map { keys.record(run.main.zone.names[$0]) } }
+        func places(_ round: Int) -> Range<Int> { round * positionsPerRound..<(round + 1) * positionsPerRound }
         let times = try Stopwatch.firstTimes(
             rounds: roundCount, each: positionsPerRound,
             [
-                { round in
-                    for position in positionsOf(round) {
-                        let request = FetchZoneChangesRequest(
-                            zone: zone, token: tokens[position], limit: changeCount)
-                        let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
-                        try expect(page.changed.count)
-                        for record in page.changed { try ServerSide.takeOut(record) }
+                { for place in places($0) { try server.readPage(positions[place]) } },
+                {
+                    for place in places($0) {
+                        for key in rawKeys[place] { _ = try run.raw.byteCount(of: key) }
                     }
                 },
-                { round in
-                    for position in positionsOf(round) {
-                        let start = position * RecordBatches.recordCount
-                        for key in rawKeys[start..<start + changeCount] { _ = try run.raw.byteCount(of: key) }
-                    }
-                },
-                { round in
-                    for position in positionsOf(round) {
-                        let change = order.firstChange + position * RecordBatches.recordCount - 1
-                        try expect(
-                            run.sqliteInC.read {
-                                try run.sqliteInC.changes(after: Int64(change), limit: changeCount).count
-                            })
-                    }
-                },
-                { round in
-                    for position in positionsOf(round) {
-                        let change = order.firstChange + position * RecordBatches.recordCount - 1
-                        try expect(run.sqlite.read { try $0.changes(after: change, limit: changeCount).count })
-                    }
-                },
+                { for place in places($0) { try run.sqliteInC.readPage(positions[place]) } },
+                { for place in places($0) { try run.sqlite.readPage(positions[place]) } },
             ]
         )
-        run.addNewPages(name, order.subject, times, rawBar: order.rawBar, sqliteBar: order.sqliteBar)
+        run.addNewPages(name, subject, times, rawBar: rawBar, sqliteBar: sqliteBar)
+        return last
+    }
+}
+
+/// A place in the history of the main zone, before a commit.
+struct ChangePosition: Codable {
+    static let pageCount = 100
+
+    /// A token of our feed.
+    var token: [UInt8]
+    /// The last change before, of the peers' rows.
+    var change: Int
+    /// The first records of the commit: as many as a page has.
+    var indices: [Int]
+
+    static func expect(_ count: Int) throws {
+        guard count == pageCount else { throw PeerError("A page has \(count) changes.") }
+    }
+}
+
+/// Records of the main zone that are saved again, in this order.
+struct RecordChanges {
+    let indices: [Int]
+    /// Above every change that the peers' rows have.
+    let firstChange: Int
+
+    /// A tenth of a zone in random order, or `batchCount` commits if these are more.
+    static func tenth(of zone: ZoneData, seed: UInt64, batchCount: Int) -> [Int] {
+        var numbers = SeededNumbers(seed: seed)
+        let count = max(batchCount, zone.count / 10 / RecordBatches.recordCount) * RecordBatches.recordCount
+        return Array((0..<zone.count).shuffled(using: &numbers).prefix(count))
     }
 
-    private static func expect(_ count: Int) throws {
-        guard count == changeCount else { throw PeerError("A page has \(count) changes.") }
-    }
-
-    /// Saves the records again, in every contestant. Returns a token from before each commit.
-    private static func change(
-        _ run: BenchmarkRun, _ server: ServerSide, _ zone: ZoneAddress, _ order: Order, after token: inout [UInt8]?
-    ) throws -> [[UInt8]] {
+    /// Saves the records again, in every contestant. Returns the place before each commit. `token` is one from before,
+    /// if there is one.
+    func save(_ run: BenchmarkRun, after token: [UInt8]? = nil) throws -> [ChangePosition] {
+        let server = try run.server()
+        let zone = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
         let data = run.main.zone
-        token = try server.readFeed(of: zone, after: token, keys: []).token
-        var tokens: [[UInt8]] = []
-        for range in RecordBatches.indices(0..<order.indices.count) {
-            if let token { tokens.append(token) }
-            let records = order.indices[range].map { data.record($0) }
+        var token = try server.readFeed(of: zone, after: token, keys: []).token
+        var positions: [ChangePosition] = []
+        for range in RecordBatches.indices(0..<indices.count) {
+            if let token {
+                positions.append(
+                    ChangePosition(
+                        token: token, change: firstChange + range.lowerBound - 1,
+                        indices: Array(indices[range].prefix(ChangePosition.pageCount))))
+            }
+            let records = indices[range].map { data.record($0) }
             let plan = try run.stratus.save(records, in: StratusSide.mainZone)
             try run.raw.write(plan.mutations.pairs)
-            let rows = zip(range, zip(order.indices[range], records)).map { position, row in
-                (record: row.1, content: data.content(of: row.0), change: order.firstChange + position)
+            let rows = zip(range, zip(indices[range], records)).map { position, row in
+                (record: row.1, content: data.content(of: row.0), change: firstChange + position)
             }
             try run.sqlite.save(rows.map { SQLitePeer.arguments($0.record, $0.content, change: $0.change) })
             try run.sqliteInC.save(SQLiteInCPeer.Rows(rows))
             token = try server.readFeed(of: zone, after: token, keys: []).token
         }
-        return tokens
+        return positions
+    }
+}
+
+// A page of changes at a position, with everything in it.
+
+extension ServerSide {
+    func readPage(_ position: ChangePosition) throws {
+        let request = FetchZoneChangesRequest(
+            zone: ZoneAddress(zoneName: StratusSide.mainZone.name.text), token: position.token,
+            limit: ChangePosition.pageCount)
+        let page = try service.fetchZoneChanges(request, as: owner, in: .private)
+        try ChangePosition.expect(page.changed.count)
+        for record in page.changed { try Self.takeOut(record) }
+    }
+}
+
+extension SQLiteInCPeer {
+    func readPage(_ position: ChangePosition) throws {
+        try ChangePosition.expect(
+            read { try changes(after: Int64(position.change), limit: ChangePosition.pageCount).count })
+    }
+}
+
+extension SQLitePeer {
+    func readPage(_ position: ChangePosition) throws {
+        try ChangePosition.expect(
+            read { try $0.changes(after: position.change, limit: ChangePosition.pageCount).count })
     }
 }
 

@@ -32,6 +32,8 @@ final class CostRun {
     /// Made by the first pass and closed by the last.
     var stratus: StratusSide?
     var server: ServerSide?
+    /// A participant of the share in the main zone, who has accepted.
+    var guest: Guest?
 
     init(folder: String, plant: CostPlant?) {
         self.folder = folder
@@ -215,6 +217,7 @@ extension CostRun {
             let url = try server.share(root.record, in: ZoneAddress(zoneName: root.zone.name.text), with: [guest])
             try count("W8 accept a share of \(root.count)") { try server.accept(url, by: guest) }
             guard root.zone == StratusSide.mainZone else { continue }
+            self.guest = guest
             let zone = ServerSide.shared(root.zone)
             var reading = FeedReading()
             try count("W8 the feed after accepting") { reading = try server.readFeed(of: zone, as: guest.caller) }
@@ -410,6 +413,90 @@ extension CostRun {
     }
 }
 
+// W2a, W7a, W7b, W8a, W8b and W10a: what is read for the first time.
+
+extension CostRun {
+    /// The store is opened again before each pass, so that nothing is cached: also accounts and zones are looked up.
+    func countFirstReads() throws {
+        let own = ZoneAddress(zoneName: StratusSide.mainZone.name.text)
+        let shared = ServerSide.shared(StratusSide.mainZone)
+        guard let guest else { throw WorkloadError("There is no participant.") }
+        let places = try changeAtRandom(own, shared, guest)
+        let names = randomNames(500)
+        let files = SizeQueries.filesBySize(data.zone)
+        let sizes = files[0].size...files[SizeQueries.resultCount - 1].size
+        let passes: [(label: String, wanted: Int, read: (StratusSide, ServerSide) throws -> Int)] = [
+            (
+                "W2a fetch 500 records", names.count,
+                { stratus, _ in
+                    try StratusSide.fetch(stratus.engine, names)
+                    return names.count
+                }
+            ),
+            ("W7a a first sync of 10,000 records", data.zone.count + 1, { try $1.readFeed(of: own).toldCount }),
+            (
+                "W7b 100 changes among 2,000 at random", 100,
+                { _, server in
+                    let request = FetchZoneChangesRequest(zone: own, token: places.changes, limit: 100)
+                    let page = try server.service.fetchZoneChanges(request, as: server.owner, in: .private)
+                    for record in page.changed { try ServerSide.takeOut(record) }
+                    return page.changed.count
+                }
+            ),
+            (
+                "W8a the feed after 2,000 unseen changes at random", 0,
+                { try $1.readFeed(of: shared, after: places.unseen, as: guest.caller).toldCount }
+            ),
+            (
+                "W8b a participant's first feed of 1,001 records", 1_001,
+                { try $1.readFeed(of: shared, as: guest.caller).toldCount }
+            ),
+            (
+                "W10a 100 of a range", SizeQueries.resultCount,
+                { _, server in
+                    let request = SizeQueries.request(sizes, in: StratusSide.mainZone)
+                    let page = try server.service.query(request, as: server.owner, in: .private).records
+                    for match in page { try ServerSide.takeOut(match.get()) }
+                    return page.count
+                }
+            ),
+        ]
+        for (label, wanted, read) in passes {
+            let (stratus, server) = try reopen()
+            try count(label + ", for the first time") {
+                let found = try read(stratus, server)
+                guard found == wanted else { throw WorkloadError("\(label): it has \(found) of \(wanted).") }
+            }
+        }
+    }
+
+    /// Saves 2,000 records again that the participant does not see, in random order. Returns the token of a participant
+    /// from before, and one of the owner from between.
+    private func changeAtRandom(
+        _ own: ZoneAddress, _ shared: ZoneAddress, _ guest: Guest
+    ) throws -> (unseen: [UInt8]?, changes: [UInt8]?) {
+        let (stratus, server) = try sides()
+        let unseen = try server.readFeed(of: shared, as: guest.caller).token
+        var changes: [UInt8]?
+        var numbers = SeededNumbers(seed: 70)
+        let others = (0..<data.subtreeTop).filter { data.zone.share(of: $0) == nil }.shuffled(using: &numbers)
+        for range in RecordBatches.indices(0..<2_000) {
+            if range.lowerBound == 800 { changes = try server.readFeed(of: own, keys: []).token }
+            try stratus.save(others[range].map { data.zone.record($0) }, in: StratusSide.mainZone)
+        }
+        return (unseen, changes)
+    }
+
+    private func reopen() throws -> (stratus: StratusSide, server: ServerSide) {
+        stratus?.close()
+        let opened = try StratusSide(at: folder + "/stratus", options: Self.options)
+        stratus = opened
+        let server = try ServerSide(opened)
+        self.server = server
+        return (opened, server)
+    }
+}
+
 // Counts the costs of all workloads. It needs a process of its own, because allocations are counted for all of it, and
 // SWIFT_DETERMINISTIC_HASHING=1, so that every run counts the same.
 
@@ -423,6 +510,7 @@ func countCosts(_ arguments: [String]) -> Never {
         let run = CostRun(folder: folder, plant: arguments.count == 2 ? CostPlant(rawValue: arguments[1]) : nil)
         try run.countRecords()
         try run.countSharing()
+        try run.countFirstReads()
         try run.countCommits()
         try run.countEnds()
         FileHandle.standardOutput.write(try JSONEncoder().encode(run.costs))

@@ -7,6 +7,8 @@ package struct CountedCost: Hashable, Codable, Sendable {
     /// Workload and subject: "W2 fetch 500 records, again".
     package var label: String
     package var reads: Int
+    /// Reads that the store's caches did not answer.
+    package var lookups: Int
     package var cursorSteps: Int
     package var entriesWritten: Int
     package var bytesWritten: Int
@@ -19,6 +21,7 @@ package struct CountedCost: Hashable, Codable, Sendable {
         let cost = after.cost - before.cost
         self.label = label
         reads = cost.reads
+        lookups = after.engineLookups - before.engineLookups
         cursorSteps = cost.cursorSteps
         entriesWritten = cost.entriesWritten
         bytesWritten = cost.bytesWritten
@@ -29,9 +32,9 @@ package struct CountedCost: Hashable, Codable, Sendable {
 }
 
 extension CountedCost {
-    private static let columns = ["reads", "steps", "entries", "bytes", "commits", "fsyncs"]
+    private static let columns = ["reads", "lookups", "steps", "entries", "bytes", "commits", "fsyncs"]
 
-    private var counts: [Int] { [reads, cursorSteps, entriesWritten, bytesWritten, commits, syncs] }
+    private var counts: [Int] { [reads, lookups, cursorSteps, entriesWritten, bytesWritten, commits, syncs] }
 
     /// Everything but allocations: a line for each, in columns.
     package static func table(_ costs: [CountedCost]) -> String {
