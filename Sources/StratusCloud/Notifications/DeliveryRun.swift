@@ -19,8 +19,8 @@ struct DeliveryStep: Sendable {
     var last: [UInt8]?
     var isMoreComing = false
     var devices: Set<DeviceAddress> = []
-    /// The problem of a skipped entry.
-    var damage: StoreError?
+    /// A skipped entry that was not reported before, and its problem.
+    var damage: (key: [UInt8], error: StoreError)?
 }
 
 struct DeliveryRun {
@@ -34,6 +34,8 @@ struct DeliveryRun {
     let transaction: RecordTransaction
     /// The seed of identifiers; drawn before the transaction.
     let seed: UUID
+    /// The damaged entries that were reported.
+    let reported: Set<[UInt8]>
 
     private var step = DeliveryStep()
     private var state = State()
@@ -59,10 +61,11 @@ struct DeliveryRun {
     private var deviceNames: [AccountID: [String]] = [:]
     private var subscriptions: [Scope: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)]] = [:]
 
-    init(_ service: CloudService, _ transaction: RecordTransaction, seed: UUID) {
+    init(_ service: CloudService, _ transaction: RecordTransaction, seed: UUID, reported: Set<[UInt8]>) {
         self.service = service
         self.transaction = transaction
         self.seed = seed
+        self.reported = reported
     }
 
     /// Delivers entries after `position`, until there is enough for one commit.
@@ -91,8 +94,10 @@ struct DeliveryRun {
                 }
             } catch let error as StoreError where error.isDamagedEntry {
                 state = before
-                let damage = error.damage == .entry ? StoreError(damaged: entry.key, "\(error)") : error
-                step.damage = step.damage ?? damage
+                if step.damage == nil, !reported.contains(entry.key) {
+                    let damage = error.damage == .entry ? StoreError(damaged: entry.key, "\(error)") : error
+                    step.damage = (entry.key, damage)
+                }
             }
             step.last = entry.key
         }
@@ -275,13 +280,15 @@ extension CloudService {
     /// store. Where several processes write the store, one of them delivers for all, and it does nothing in the others.
     ///
     /// Throws the store's failures, and `internalError` if an entry cannot be read. That entry stays, and everything
-    /// else is delivered; `waitingDevices` returns the devices.
+    /// else is delivered; `waitingDevices` returns the devices. Each such entry is reported once in a process, and one
+    /// in each call.
     package func deliverNotifications() throws(CloudError) -> Set<DeviceAddress> {
         try answering {
             let delivery = try deliver()
             if let damage = delivery.damage {
                 deliveryBell.keep(delivery.devices)
-                throw damage
+                deliveryBell.noteReport(of: damage.key)
+                throw damage.error
             }
             return delivery.devices.union(deliveryBell.takeDevices())
         }
@@ -305,7 +312,7 @@ extension CloudService {
 
     private struct Delivery {
         var devices: Set<DeviceAddress> = []
-        var damage: StoreError?
+        var damage: (key: [UInt8], error: StoreError)?
     }
 
     private func deliver(_ delivery: inout Delivery, leavingIt: Bool) throws {
@@ -320,8 +327,9 @@ extension CloudService {
             }
             guard isWanted else { return }
             let (start, seed) = (position, environment.identifiers.makeUUID())
+            let reported = deliveryBell.reportedEntries
             let step = try engine.transact { transaction in
-                var run = DeliveryRun(self, transaction, seed: seed)
+                var run = DeliveryRun(self, transaction, seed: seed, reported: reported)
                 return try run.run(after: start)
             }
             delivery.devices.formUnion(step.devices)

@@ -357,6 +357,8 @@ package final class DeliveryBell: Sendable {
     private let isRung = Atomic(false)
     /// Devices that got notifications in deliveries by the server itself.
     private let devices = Locked(Set<DeviceAddress>())
+    /// The keys of damaged entries that were reported. They stay in the outbox, and every delivery meets them again.
+    private let reported = Locked(Set<[UInt8]>())
 
     func ring() { isRung.store(true, ordering: .releasing) }
 
@@ -372,6 +374,10 @@ package final class DeliveryBell: Sendable {
         devices.withLock { $0.formUnion(found) }
         ring()
     }
+
+    var reportedEntries: Set<[UInt8]> { reported.value }
+
+    func noteReport(of key: [UInt8]) { reported.withLock { _ = $0.insert(key) } }
 
     func takeDevices() -> Set<DeviceAddress> {
         devices.withLock { devices in

@@ -143,8 +143,9 @@ extension Stratus {
     /// An operation of a client is one request, and so is each convenience call. A request that is answered in pages
     /// has an event for each page. If notifications cannot be delivered, there is an event of
     /// ``Operation/deliverNotifications`` with only an error: waiting notifications are safe, and delivery is tried
-    /// again. If the content of an asset is missing, damaged or unreadable, there is an event of
-    /// ``Operation/fetchAssets`` at each attempt to read it. Its error names the file: restore that file from a backup.
+    /// again. A damaged notification has one such event, and the others are delivered. If the content of an asset is
+    /// missing, damaged or unreadable, there is an event of ``Operation/fetchAssets`` at each attempt to read it. Its
+    /// error names the file: restore that file from a backup.
     public struct Event: Sendable {
         /// The kind of request.
         public let operation: Operation

@@ -126,10 +126,36 @@ struct DeliveryFaultTests {
         #expect(try bench.service.waitingDevices().count == 2)
         #expect(try bench.outboxCount() == 1)
         #expect(try bench.subscriptionFindings().count == 1)
+        // It is met again, and not reported again.
+        #expect(try bench.service.deliverNotifications().count == 2)
         // What works on releases and departures does not stop at it.
         try bench.service.deleteAccount(bench.alice.id)
         try bench.service.engine.transact { try $0.delete(key) }
         #expect(try bench.subscriptionFindings() == [])
+    }
+
+    @Test("each unreadable entry is reported once, one in each call")
+    func reportedOnce() throws {
+        let bench = try RecordBench.forSubscriptions()
+        func damage(_ counter: UInt64) throws {
+            let key = GlobalKeys.outbox(DatabaseNumber(1), counter: counter, index: 0)
+            try bench.service.engine.transact { try $0.set(key, to: [9, 9]) }
+        }
+        func report() throws -> String? {
+            do {
+                _ = try bench.service.deliverNotifications()
+                return nil
+            } catch { return error.cause }
+        }
+        for counter in [0, 1] as [UInt64] { try damage(counter) }
+        let first = try #require(try report())
+        let second = try #require(try report())
+        #expect(first != second)
+        #expect(try report() == nil)
+        try damage(2)
+        #expect(try report() != nil)
+        #expect(try report() == nil)
+        #expect(try bench.outboxCount() == 3)
     }
 
     @Test(

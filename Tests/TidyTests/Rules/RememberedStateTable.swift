@@ -37,7 +37,9 @@ extension RememberedStateRule {
         "SubscriptionDirectory": [.alone: ["state.answers", "state.publics", "state.lastPublished"]],
         "UnknownFields": [.local("warnings that wait for the host"): ["pending"]],
         "UnknownFields.Memory": [.local("one warning in each process"): ["warned"]],
-        "DeliveryBell": [.guess: ["isRung", "devices"]],
+        "DeliveryBell": [
+            .guess: ["isRung", "devices"], .local("one report of a damaged entry in each process"): ["reported"],
+        ],
         "TokenKeeper": [
             // Written once in the life of a store. Transactions compare the incarnation, which identifies it.
             .store: ["known.seal"],
