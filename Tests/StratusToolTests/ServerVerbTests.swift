@@ -77,6 +77,20 @@ struct ServerVerbTests {
         }
     }
 
+    @Test("init grants a role what a host needs and creates an account while hosts have the store open")
+    func initBesideHost() async throws {
+        var options = Stratus.Options()
+        options.logger = nil
+        let host = try await Stratus.open(at: place.url, options: options)
+        for line in ["init", "init --host-role pg_monitor", "init --create-account alice"] {
+            let run = try await shell("\"$TOOL\" \(line) --store \"$URL\" --json")
+            #expect(run.status == 0, "\(line): \(run.errors)")
+            #expect(try run.object()["created"] as? Bool == false)
+        }
+        #expect(try await host.account(externalID: "alice") != nil)
+        try await TestThreads.offPool { host.close() }
+    }
+
     @Test("an unfinished copy on a server is no store, and is finished with --resume")
     func resumed() async throws {
         try await fill()
