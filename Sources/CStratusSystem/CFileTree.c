@@ -198,6 +198,15 @@ void cfiletree_page_out(uint64_t address, uint64_t byte_count) {
     (void)madvise((void *)(uintptr_t)address, byte_count, MADV_PAGEOUT);
 }
 
+void cfiletree_begin_process(void) {
+    /* Opened for the other direction, so that reading and writing still fail. */
+    static const int contrary[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", contrary[descriptor]);
+    }
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
 static int signal_pipe = -1;
 
 static void note_signal(int signal) {

@@ -54,6 +54,9 @@ extension LevelDBStore {
     /// The suffix of an unfinished copy that a thread other than its creator's is about to remove.
     package static var takenCopySuffix: String { BackupDirectory.takenSuffix }
 
+    /// Whether the creation of a store began and has not ended.
+    package static func isBegun(_ path: String) -> Bool { (try? StoreMarker.read(in: path))?.isCreating == true }
+
     /// Removes a store that its creator does not want, unless a process has it open. Returns whether it is gone. If the
     /// process is killed meanwhile, the rest has the name of an unfinished copy.
     package static func removeMade(_ path: String) -> Bool {

@@ -31,6 +31,93 @@ struct TransferTests {
         }
     }
 
+    @Test("an import that fails leaves a store alone that another process has made meanwhile")
+    func importBesideImport() async throws {
+        try await fill()
+        let run = try await shell(
+            """
+            set -e
+            "$TOOL" export all.jsonl --store store > done
+            FILECALLS_UNDER="$PWD/other" FILECALLS_STOP=1 LD_PRELOAD=\(FileCallBench.library) \
+              "$TOOL" import all.jsonl --store other > first 2>&1 &
+            first=$!
+            until grep -q '^State:.T' /proc/$first/status; do :; done
+            "$TOOL" import all.jsonl --store other
+            kill -CONT $first
+            wait $first && exit 9 || true
+            cat first
+            "$TOOL" export again.jsonl --store other > done
+            cmp all.jsonl again.jsonl
+            """)
+        #expect(run.status == 0, "\(run.output) \(run.errors)")
+        #expect(!run.output.contains("could not be removed"), "\(run.output)")
+    }
+
+    @Test(
+        "an export that lacks an account, or counts another number of anything, is damaged",
+        arguments: [
+            "/\"externalID\":\"bob\"/d", "$s/\"zones\":[0-9]*/\"zones\":99/", "$s/\"contents\":1/\"contents\":2/",
+            "$s/\"accounts\":[0-9]*/\"accounts\":99/",
+        ])
+    func wrongCounts(_ edit: String) async throws {
+        try await fill()
+        let run = try await shell(
+            """
+            "$TOOL" export all.jsonl --secrets --store store > done || exit 9
+            sed '\(edit)' all.jsonl > wrong.jsonl
+            cmp -s all.jsonl wrong.jsonl && exit 8
+            "$TOOL" import wrong.jsonl --store other --json; code=$?
+            test -e other && exit 7
+            exit $code
+            """)
+        #expect(run.status == 1, "\(run.output) \(run.errors)")
+        #expect(run.errors.contains("\"damaged\""), "\(run.errors)")
+    }
+
+    @Test("a directory and a closed standard input are no export, and the error says so")
+    func noExport() async throws {
+        for script in [#""$TOOL" import . --store other"#, #""$TOOL" import - --store other <&-"#] {
+            let run = try await shell(script)
+            #expect(run.status == 1, "\(script): \(run.output) \(run.errors)")
+            #expect(run.errors.contains("error: The file cannot be read"), "\(script): \(run.errors)")
+            #expect(!run.errors.contains("Cocoa"), "\(script): \(run.errors)")
+        }
+    }
+
+    @Test("no output goes into the store's files where standard streams are closed, and the verb fails")
+    func closedStreams() async throws {
+        try await fill()
+        let run = try await shell(
+            """
+            bash -c '"$TOOL" verify --store store <&- >&- 2> errors'; code=$?
+            grep -rl checked store && exit 9
+            cat errors; exit $code
+            """)
+        #expect(run.status == 1, "\(run.output) \(run.errors)")
+    }
+
+    @Test("a file that would exceed the limit of sizes fails the export with a reason, and leaves nothing")
+    func fileSizeLimit() async throws {
+        try await fill()
+        let run = try await shell(
+            """
+            (ulimit -f 1; "$TOOL" export all.jsonl --store store --json); code=$?
+            ls -A | grep -v store | grep -v tree
+            exit $code
+            """)
+        #expect(run.status == 1, "\(run.output) \(run.errors)")
+        #expect(run.errors.contains("\"error\""), "\(run.errors)")
+        #expect(run.output == "", "\(run.output)")
+    }
+
+    @Test("an account that is refused leaves no store, and a file is no store")
+    func refusedAccount() async throws {
+        let refused = try await shell("\"$TOOL\" init --store other --create-account ''; code=$?; ls -A; exit $code")
+        #expect(refused.status != 0)
+        #expect(refused.output == "", "\(refused.output)")
+        #expect(try await shell("touch file; \"$TOOL\" ls / --store file").status == 4)
+    }
+
     @Test("an imported export exports to the same bytes, with secrets and without")
     func roundTrip() async throws {
         try await fill()

@@ -114,6 +114,10 @@ void cfiletree_sleep(int milliseconds);
 /* Lets the kernel evict the pages of mapped memory; the next access reads them again. */
 void cfiletree_page_out(uint64_t address, uint64_t byte_count);
 
+/* Makes sure that no file which the process opens becomes its standard input, output or error, if these were closed; and
+ * that a write beyond the limit of file sizes fails with EFBIG. To be called first. */
+void cfiletree_begin_process(void);
+
 /* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor
  * that is returned, also if they were blocked on this thread; and a pipe without a reader fails its writer with EPIPE.
  * Below zero: a negated errno. To be called once. */

@@ -60,7 +60,18 @@ public struct CKError: _BridgedStoredNSError, CustomStringConvertible {
 
     /// Whether two errors have the same code and user info.
     public static func == (left: CKError, right: CKError) -> Bool {
-        left.errorCode == right.errorCode && NSDictionary(dictionary: left.userInfo).isEqual(to: right.userInfo)
+        left.errorCode == right.errorCode && NSDictionary(dictionary: left.comparedInfo).isEqual(to: right.comparedInfo)
+    }
+
+    /// The user info with numbers as objects: Foundation on Linux finds no Swift number equal to itself.
+    private var comparedInfo: [String: Any] {
+        userInfo.mapValues { value in
+            switch value {
+            case let number as any FixedWidthInteger: NSNumber(value: Int64(truncatingIfNeeded: number))
+            case let number as any BinaryFloatingPoint: NSNumber(value: Double(number))
+            default: value
+            }
+        }
     }
 
     /// Hashes the code.

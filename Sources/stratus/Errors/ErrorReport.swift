@@ -42,9 +42,11 @@ extension ErrorReport {
                 code: "refused", message: refused,
                 refusals: error.refusals.map { ($0, reason(of: $1), $1.description) }, exit: .failure)
         case let error as ItemsRefused:
+            let isMissing = error.errors.values.allSatisfy { $0.code.exit == .notFound }
             return ErrorReport(
                 code: "refused", message: refused,
-                refusals: error.errors.map { ($0, reason(of: $1), $1.localizedDescription) }, exit: .failure)
+                refusals: error.errors.map { ($0, reason(of: $1), $1.localizedDescription) },
+                exit: isMissing ? .notFound : .failure)
         case let error as CKError:
             let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
             let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription

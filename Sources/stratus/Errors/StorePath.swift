@@ -9,12 +9,12 @@ enum StorePath {
     /// How many names of a directory are examined for stores.
     private static let examinedNameCount = 1_000
 
-    /// Throws if there is no store at `path`: `notFound` for nothing or a file, `notAStore` for another directory.
+    /// Throws if there is no store at `path`: `notFound` for nothing, `notAStore` for a file or another directory.
     static func require(_ path: String) throws(ToolError) {
         guard let kind = try? Disk.factsOfTarget(of: path).kind else {
             throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
         }
-        guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }
+        guard kind == .folder else { throw error(.notAStore, path, found: "a file", nearest: storeAround(path)) }
         guard !isStore(path) else { return }
         if let around = storeAround(path) {
             throw error(.notAStore, path, found: "a part of a store", nearest: around)

@@ -84,7 +84,12 @@ struct StoreImporter {
             guard !isEnded else { throw object.wrong("after the end") }
             if object.kind == "end" {
                 try flush()
-                guard try object.integer("records") == Int64(counts.records) else { throw object.wrong("records") }
+                for (key, count) in [
+                    ("records", counts.records), ("accounts", counts.accounts), ("zones", counts.zones),
+                    ("contents", counts.contents),
+                ] {
+                    guard try object.integer(key) == Int64(count) else { throw object.wrong(key) }
+                }
                 isEnded = true
             } else {
                 try take(object, byteCount: line.count)

@@ -123,8 +123,18 @@ extension FieldValue {
 /// base 64, numbers with many digits are strings.
 enum FieldJSON {
     static func date(_ text: String) -> Date? {
-        (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+        guard isPossible(text) else { return nil }
+        return (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
             ?? (try? Date.ISO8601FormatStyle().parse(text))
+    }
+
+    /// Whether the calendar has the day and the clock the time. The parser makes another date of 31 February.
+    private static func isPossible(_ text: String) -> Bool {
+        let parts = text.split(separator: #/\D/#, maxSplits: 6).prefix(6).compactMap { Int($0) }
+        guard parts.count == 6, (1...12).contains(parts[1]) else { return false }
+        let isLeap = parts[0] % 4 == 0 && (parts[0] % 100 != 0 || parts[0] % 400 == 0)
+        let dayCount = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][parts[1] - 1]
+        return (1...dayCount).contains(parts[2]) && parts[3] < 24 && parts[4] < 60 && parts[5] < 60
     }
 
     static func object(of value: FieldValue) -> JSONObject {

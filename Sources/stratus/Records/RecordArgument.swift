@@ -74,13 +74,16 @@ extension ZoneReader {
     /// The name of the record that an address leads to. A path reads every child of the folders on it, with progress.
     ///
     /// Throws `notFound` if there is none, `ambiguous` if a folder on the path has several children of the name.
-    func resolve(_ address: RecordArgument, _ console: Console) throws -> RecordName {
+    /// Of records that have the last name of a path, only those that `sight` shows count.
+    func resolve(_ address: RecordArgument, _ console: Console, among sight: Sight = .all) throws -> RecordName {
         let progress = ProgressLine("looking for", on: console)
-        return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
+        return try resolve(address, among: sight, looking: { progress.update($0, $1, ofAtMost: $2) })
     }
 
     /// Does the same with a listener. Counts each folder of the path separately.
-    func resolve(_ address: RecordArgument, looking: @escaping PathListener) throws -> RecordName {
+    func resolve(
+        _ address: RecordArgument, among sight: Sight = .all, looking: @escaping PathListener
+    ) throws -> RecordName {
         switch address.form {
         case .recordName(let name):
             guard try node(name) != nil else { throw unknown(address, missing: name.text, below: nil) }
@@ -88,9 +91,17 @@ extension ZoneReader {
         case .path(let names):
             var found: RecordName?
             var path = ""
-            for name in names {
+            for (index, name) in names.enumerated() {
                 path += "/\(name)"
-                found = try child(named: name, of: found, address) { [path] in looking(path, $0, $1) }
+                let isLast = index == names.count - 1
+                do {
+                    found = try child(named: name, of: found, address, isLast ? sight : .all) {
+                        [path] in looking(path, $0, $1)
+                    }
+                } catch let error as ToolError where error.code == .ambiguous && !isLast && !sight.isWhole {
+                    // Which folders there are is not everybody's business.
+                    throw unknown(address, missing: name, below: nil)
+                }
             }
             guard let found else {
                 throw ToolError(
@@ -102,7 +113,7 @@ extension ZoneReader {
     }
 
     private func child(
-        named name: String, of parent: RecordName?, _ address: RecordArgument,
+        named name: String, of parent: RecordName?, _ address: RecordArgument, _ sight: Sight,
         looking: @escaping (_ looked: Int, _ most: Int) -> Void
     ) throws -> RecordName {
         if parent == nil, let top = try top(named: name) { return top }
@@ -112,7 +123,7 @@ extension ZoneReader {
         try visitChildrenOrTops(of: parent, passing: looked.add) { child in
             guard let record = try record(child.name, fields: .only([TreeField.name]))?.record else { return .next }
             // Compare bytes: canonically equivalent names are different.
-            if record.label.utf8.elementsEqual(name.utf8) { matches.append(child.name) }
+            if record.label.utf8.elementsEqual(name.utf8), try sight.sees(child.name) { matches.append(child.name) }
             return matches.count > 1 ? .stop : .next
         }
         guard let match = matches.first else { throw unknown(address, missing: name, below: parent) }
@@ -121,8 +132,8 @@ extension ZoneReader {
                 .ambiguous, "Several records have this name: use a record name ('stratus ls --names' shows them).",
                 [
                     "address": address.text, "name": name, "recordNames": matches.map(\.text).joined(separator: ", "),
-                    "below": parent?.text ?? "/",
-                ])
+                    "below": sight.isWhole ? parent?.text ?? "/" : nil,
+                ].compactMapValues { $0 })
         }
         return match
     }

@@ -169,7 +169,7 @@ struct ShareEdit {
     private func share(
         in zone: ZoneID, creating: Bool, _ session: StoreSession, _ console: Console
     ) throws -> RecordName {
-        let name = try session.read(zone) { try $0.resolve(record, console) }
+        let name = try session.read(verb.zone, verb.acting) { try $0.resolve(record, $1, console) }
         do {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {

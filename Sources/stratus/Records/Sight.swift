@@ -52,11 +52,15 @@ extension Sight {
 extension ZoneReader {
     /// The record that an address leads to.
     ///
-    /// Throws as `resolve`, and `notFound` if the person does not see it.
+    /// Throws as `resolve`. A person gets the same `notFound` for a record that is hidden from them and for one that
+    /// does not exist, and learns of several records of one name only if they see them.
     func resolve(_ address: RecordArgument, _ sight: Sight, _ console: Console) throws -> RecordName {
-        let name = try resolve(address, console)
-        try sight.require(name)
-        return name
+        guard !sight.isWhole else { return try resolve(address, console) }
+        do {
+            let name = try resolve(address, console, among: sight)
+            if try sight.sees(name) { return name }
+        } catch let error as ToolError where error.code == .notFound {}
+        throw sight.unseen(address.text)
     }
 
     /// Visits the visible records directly below a record. Without one, visits the visible records that have no visible

@@ -26,6 +26,12 @@ struct Verification {
             && shares.count == 0 && subscriptions.count == 0
     }
 
+    /// How the process ends because of the result; nil if nothing is wrong.
+    var exit: ExitStatus? {
+        let hasDamage = !damages.isEmpty || assets.findings.contains { $0.kind == .damaged }
+        return hasDamage ? .corruption : isClean ? nil : .failure
+    }
+
     /// Gets the part, how much of it is done, the total, and the unit.
     typealias Listener = (_ what: String, _ done: Int, _ total: Int, _ unit: ProgressUnit) -> Void
 

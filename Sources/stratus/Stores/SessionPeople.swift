@@ -62,10 +62,9 @@ extension StoreSession {
         throw ToolError(.refused, reason, ["person": person.text, "zone": zone.name.text])
     }
 
-    /// Throws if the acting person may not delete a record: `notFound` if they do not see it, otherwise `refused`.
+    /// Throws `refused` if the acting person may not delete a record that they see.
     func requireMayDelete(_ name: RecordName, in zone: ZoneID, _ acting: ActingArguments) throws {
         guard let person = acting.person else { return }
-        try sight(of: zone, acting).require(name)
         let user = try self.person(person).userName
         guard try !service.explainAccess(to: name, in: zone, for: user).verdict.mayDelete else { return }
         throw ToolError(
@@ -176,12 +175,11 @@ struct Sight {
         return try asked.service.permissions(for: names, in: asked.zone, of: asked.user).map { $0.contains(.read) }
     }
 
-    /// Throws `notFound` if the record is not seen.
-    func require(_ name: RecordName) throws {
-        guard try !sees(name) else { return }
-        throw ToolError(
-            .notFound, "The person sees no such record: 'stratus explain' shows why.",
-            ["record": name.text, "user": asked?.user.text ?? ""])
+    /// The error for a record that the person does not see, whether there is one or not.
+    func unseen(_ address: String) -> ToolError {
+        ToolError(
+            .notFound, "The person sees no such record: 'stratus explain' tells the store's owner more.",
+            ["address": address, "user": asked?.user.text ?? ""])
     }
 }
 

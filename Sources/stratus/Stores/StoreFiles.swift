@@ -125,6 +125,9 @@ final class StoreFiles {
         LevelDBStore.sweepUnfinishedCopies(in: folder)
     }
 
+    /// Whether the creation of a store began and has not ended.
+    static func isBegun(_ path: String) -> Bool { LevelDBStore.isBegun(path) }
+
     /// Removes a store that this process has created, unless another process has opened it. Pass the path that created
     /// it: resolving it in another way could lead to another store. Returns whether nothing of it is left.
     @discardableResult

@@ -16,12 +16,18 @@ enum TextFile {
         } catch {
             throw ToolError(
                 .notFound, "The file cannot be read: check its path and permissions.",
-                ["file": path, "reason": error.localizedDescription])
+                ["file": path, "reason": reason(error)])
         }
         guard let text = String(validating: data, as: UTF8.self) else {
             throw ToolError(.usage, "The file is not UTF-8.", ["file": path])
         }
         return text
+    }
+
+    /// Why a file cannot be read: what the system says.
+    static func reason(_ error: any Error) -> String {
+        let beneath = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return (beneath ?? error as NSError).localizedDescription
     }
 
     /// Creates a file, whole or not at all. Only its owner can read it.
@@ -51,6 +57,7 @@ struct LineReader {
     private static let pieceByteCount = 1 << 20
 
     private let file: FileHandle
+    private let path: String
     private var buffer = Data()
     private var isAtEnd = false
     private(set) var lineNumber = 0
@@ -62,6 +69,7 @@ struct LineReader {
 
     /// Throws `notFound` if the file cannot be read.
     init(path: String) throws {
+        self.path = path
         if path == "-" {
             file = .standardInput
             byteCount = nil
@@ -74,6 +82,14 @@ struct LineReader {
             // A pipe can be opened but not sought in.
             byteCount = (try? file.seekToEnd()).map { Int(clamping: $0) }
             if byteCount != nil { try file.seek(toOffset: 0) }
+        }
+    }
+
+    private func readPiece() throws -> Data? {
+        do { return try file.read(upToCount: Self.pieceByteCount) } catch {
+            throw ToolError(
+                .refused, "The file cannot be read: name a file or a pipe with the lines of an export.",
+                ["file": path, "reason": TextFile.reason(error)])
         }
     }
 
@@ -99,7 +115,7 @@ struct LineReader {
             // Copy the rest, so that no piece stays in memory longer than its lines.
             var rest = Data(buffer)
             searched = rest.endIndex
-            if let piece = try file.read(upToCount: Self.pieceByteCount), !piece.isEmpty {
+            if let piece = try readPiece(), !piece.isEmpty {
                 rest.append(piece)
                 fetchedByteCount += piece.count
             } else {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import StratusKit
+import StratusStore
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,6 +39,10 @@ struct Import: ParsableCommand {
         let isNew = !isOnServer && (try? Disk.facts(of: store.store)) == nil
         let isEmptyDirectory =
             !isOnServer && (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
+        // Whether this import has made the directory itself, or found the store empty while it had it alone. What
+        // others have made meanwhile stays.
+        if isNew { try StorePath.requireOutside(store.store) }
+        var isOwn = isNew && Self.makeDirectory(store.store)
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
@@ -46,8 +51,10 @@ struct Import: ParsableCommand {
                     reader.byteCount.map { ProgressLine("importing", total: $0, unit: .bytes, on: console) }
                     ?? ProgressLine("importing", total: count, on: console)
                 let countsBytes = reader.byteCount != nil
-                // Throws if the store is not empty; then nothing has changed.
+                // Throws if the store is not empty: then others have filled it.
+                isOwn = false
                 var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
+                isOwn = true
                 do {
                     try run(&importer, &reader, session, console)
                     try report(importer, .now - started, console)
@@ -57,7 +64,10 @@ struct Import: ParsableCommand {
                 }
             }
         } catch {
-            if leavesNothing(error) { remove(isNew: isNew, isEmptyDirectory: isEmptyDirectory) }
+            let isHeld = StoreError.Code(of: error) == .held
+            if leavesNothing(error), !isHeld, isOwn || isEmptyDirectory && StoreFiles.isBegun(store.store) {
+                remove(isNew: isNew, isEmptyDirectory: isEmptyDirectory)
+            }
             throw error
         }
     }
@@ -93,6 +103,14 @@ struct Import: ParsableCommand {
     /// Whether another process has opened the new store. True if that cannot be determined.
     private var isHeld: Bool {
         do { return try StoreFiles.holder(of: store.store) != nil } catch { return true }
+    }
+
+    /// Creates a directory for its owner alone. False if something is there, or it cannot be created.
+    private static func makeDirectory(_ path: String) -> Bool {
+        let manager = FileManager.default
+        let isMade: Void? = try? manager.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        return isMade != nil
     }
 
     /// Removes a new store. A directory that existed before stays, also if it is a link.

@@ -61,8 +61,16 @@ extension StoreSession {
             case .server(let url): try StoreServer.isMissing(url)
             }
         let opened = try OpenedStore.open(address, mayBeServed ? .creatingAsClient : .creatingForItself)
-        defer { opened.close() }
-        return (isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) })
+        do {
+            defer { opened.close() }
+            return (
+                isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) }
+            )
+        } catch {
+            // A refused account leaves no store behind.
+            if isNew, case .directory(let path) = address { _ = StoreFiles.removeMade(path) }
+            throw error
+        }
     }
 }
 

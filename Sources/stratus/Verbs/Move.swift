@@ -30,8 +30,8 @@ struct Move: PlaceCommand {
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.writing) { session, console in
             let zone = try session.zone(zone)
-            let (name, parent) = try session.read(zone) { zone in
-                (try zone.resolve(record, console), under.isTop ? nil : try zone.resolve(under, console))
+            let (name, parent) = try session.read(self.zone, acting) { zone, sight in
+                (try zone.resolve(record, sight, console), under.isTop ? nil : try zone.resolve(under, sight, console))
             }
             let (old, cost) = try StepCost.measuring(session) {
                 // If another process has the store, only its server changes records.
@@ -78,7 +78,7 @@ struct Remove: PlaceCommand {
     func run() throws {
         try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
             let zone = try session.zone(zone)
-            let name = try session.read(zone) { try $0.resolve(record, console) }
+            let name = try session.read(self.zone, acting) { try $0.resolve(record, $1, console) }
             try session.requireMayDelete(name, in: zone, acting)
             try requireLeaf(name, in: zone, session)
             let count = try recordCount(name, zone, session, console)

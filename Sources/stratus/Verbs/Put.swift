@@ -52,7 +52,7 @@ struct Put: PlaceCommand {
         try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
             let zone = try session.zone(zone)
             let client = try session.client(of: zone, acting)
-            let name = try self.name(in: zone, session, console)
+            let name = try self.name(session, console)
             let (record, isNew) = try self.record(name, client)
             let (plain, secret) = (record as any CKRecordKeyValueSetting, record.encryptedValues)
             for (key, field) in given {
@@ -63,7 +63,7 @@ struct Put: PlaceCommand {
             for one in encrypted { secret.setObject(try Self.value(of: one, client), forKey: one.key) }
             for key in unset { record.setObject(nil, forKey: key) }
             if let under {
-                let parent = under.isTop ? nil : try session.read(zone) { try $0.resolve(under, console) }
+                let parent = under.isTop ? nil : try resolve(under, session, console)
                 if let parent { record.setParent(client.recordID(parent)) } else { record.parent = nil }
             }
             let (_, cost) = try StepCost.measuring(session) { try client.put(record) }
@@ -76,9 +76,15 @@ struct Put: PlaceCommand {
     }
 
     /// A record name may be new; a path leads to an existing record.
-    private func name(in zone: ZoneID, _ session: StoreSession, _ console: Console) throws -> RecordName {
+    private func name(_ session: StoreSession, _ console: Console) throws -> RecordName {
         if case .recordName(let name) = record.form { return name }
-        return try session.read(zone) { try $0.resolve(record, console) }
+        return try resolve(record, session, console)
+    }
+
+    private func resolve(
+        _ address: RecordArgument, _ session: StoreSession, _ console: Console
+    ) throws -> RecordName {
+        try session.read(zone, acting) { try $0.resolve(address, $1, console) }
     }
 
     private func record(_ name: RecordName, _ client: ZoneClient) throws -> (CKRecord, isNew: Bool) {

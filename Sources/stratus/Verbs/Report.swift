@@ -59,7 +59,7 @@ struct Report: ParsableCommand {
         }
         try write(report, console)
         try console.flush()
-        guard report.verification?.isClean ?? true else { throw ExitCode(ExitStatus.failure.rawValue) }
+        if let exit = report.verification?.exit { throw ExitCode(exit.rawValue) }
     }
 
     private func write(_ report: StoreReport, _ console: Console) throws {

@@ -121,7 +121,7 @@ struct Share: ParsableCommand {
         func run() throws {
             try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
-                let name = try session.read(id) { try $0.resolve(record, console) }
+                let name = try session.read(zone, acting) { try $0.resolve(record, $1, console) }
                 let root = try session.client(of: id, acting).recordID(name)
                 let container = try session.container(acting)
                 let (made, cost) = try StepCost.measuring(session) { try container.makeShare(of: root, named: share) }

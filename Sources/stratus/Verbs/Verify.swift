@@ -34,8 +34,7 @@ struct Verify: ParsableCommand {
         try StoreSession.with(store, .readingAssets) { session, console in
             let result = try Verification(of: session, console)
             try result.show(console)
-            guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
-            guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
+            if let exit = result.exit { throw ExitCode(exit.rawValue) }
         }
     }
 }

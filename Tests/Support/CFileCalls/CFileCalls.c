@@ -4,6 +4,7 @@
  *   FILECALLS_LOG=path        a line is added for each call: its name and what it is called on
  *   FILECALLS_KILL=number     the process is killed (SIGKILL) in the place of this call, counted from 1
  *   FILECALLS_FAIL=number     this call fails, and nothing else, with the error FILECALLS_ERRNO (5 where that is missing)
+ *   FILECALLS_STOP=number     the process stops (SIGSTOP) before this call, until it gets SIGCONT
  *   FILECALLS_UNDER=prefix    only calls on paths that begin with this count: without, all do
  *
  * A call on a descriptor counts where it is open on a regular file or a directory. What the process writes to its standard
@@ -28,7 +29,7 @@
 #include <unistd.h>
 
 static _Atomic long call_count;
-static long kill_number, fail_number;
+static long kill_number, fail_number, stop_number;
 static int fail_error = 5;
 static int log_descriptor = -1;
 static char counted_prefix[PATH_MAX];
@@ -41,6 +42,7 @@ static long number_of(const char *name) {
 __attribute__((constructor)) static void begin(void) {
     kill_number = number_of("FILECALLS_KILL");
     fail_number = number_of("FILECALLS_FAIL");
+    stop_number = number_of("FILECALLS_STOP");
     if (number_of("FILECALLS_ERRNO") > 0) fail_error = (int)number_of("FILECALLS_ERRNO");
     const char *prefix = getenv("FILECALLS_UNDER");
     if (prefix) snprintf(counted_prefix, sizeof counted_prefix, "%s", prefix);
@@ -64,6 +66,7 @@ static int is_to_fail(const char *name, const char *path) {
         (void)syscall(SYS_kill, (int)syscall(SYS_getpid), SIGKILL);
         for (;;) (void)usleep(1000);
     }
+    if (number == stop_number) (void)syscall(SYS_kill, (int)syscall(SYS_getpid), SIGSTOP);
     if (number != fail_number) return 0;
     errno = fail_error;
     return 1;
