@@ -36,13 +36,13 @@ struct Import: ParsableCommand {
         let count = try StoreImporter.readHead(&reader)
         StopSignal.stopAtSafePoints()
         let isOnServer = address.isServer
-        let isNew = !isOnServer && (try? Disk.facts(of: store.store)) == nil
         let isEmptyDirectory =
             !isOnServer && (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
-        // Whether this import has made the directory itself, or found the store empty while it had it alone. What
-        // others have made meanwhile stays.
-        if isNew { try StorePath.requireOutside(store.store) }
-        var isOwn = isNew && Self.makeDirectory(store.store)
+        if !isOnServer { try StorePath.requireOutside(store.store) }
+        let isNew = !isOnServer && Self.makeDirectory(store.store)
+        // Whether the directory is this import's own, or the store was empty when this import had it alone. What others
+        // have put there meanwhile stays.
+        var isOwn = isNew
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
