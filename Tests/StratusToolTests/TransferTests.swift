@@ -31,14 +31,16 @@ struct TransferTests {
         }
     }
 
-    @Test("an import that fails leaves a store alone that another process has made meanwhile")
-    func importBesideImport() async throws {
+    @Test(
+        "an import that fails leaves a store alone that another process has put there before or after its directory",
+        arguments: [1, 2])
+    func importBesideImport(_ call: Int) async throws {
         try await fill()
         let run = try await shell(
             """
             set -e
             "$TOOL" export all.jsonl --store store > done
-            FILECALLS_UNDER="$PWD/other" FILECALLS_STOP=1 LD_PRELOAD=\(FileCallBench.library) \
+            FILECALLS_UNDER="$PWD/other" FILECALLS_STOP=\(call) LD_PRELOAD=\(FileCallBench.library) \
               "$TOOL" import all.jsonl --store other > first 2>&1 &
             first=$!
             until grep -q '^State:.T' /proc/$first/status; do :; done
