@@ -67,7 +67,9 @@ public struct CKError: _BridgedStoredNSError, CustomStringConvertible {
     private var comparedInfo: [String: Any] {
         userInfo.mapValues { value in
             switch value {
-            case let number as any FixedWidthInteger: NSNumber(value: Int64(truncatingIfNeeded: number))
+            case let number as any FixedWidthInteger:
+                Int64(exactly: number).map { NSNumber(value: $0) }
+                    ?? NSNumber(value: UInt64(truncatingIfNeeded: number))
             case let number as any BinaryFloatingPoint: NSNumber(value: Double(number))
             default: value
             }
