@@ -94,6 +94,8 @@ public final class CKDatabase: NSObject, Sendable {
         /// A view of what other people share with the person (D-01).
         case shared = 3
 
+        // Client and server use the same raw values.
+
         init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
 
         /// The scope for the server.
@@ -118,8 +120,6 @@ public final class CKDatabase: NSObject, Sendable {
     }
 }
 
-// Client and server use the same raw values.
-
 // The status of a container's account.
 
 /// Whether the container has an account that can be used.
@@ -128,7 +128,7 @@ public enum CKAccountStatus: Int, Sendable {
     case couldNotDetermine = 0
     /// There is an account, and it may be used.
     case available = 1
-    /// Managed or parental restrictions.
+    /// Managed or parental restrictions forbid its use.
     case restricted = 2
     /// No account is signed in, or the host has closed the account.
     case noAccount = 3

@@ -5,7 +5,7 @@ import StratusCloud
 extension CKDatabase {
     /// Fetches a page of the zones that have changed.
     /// - Parameters:
-    ///   - changeToken: How far the client has followed the database; nil to start from the beginning.
+    ///   - changeToken: The newest token that the client has stored for the database; nil to start from the beginning.
     ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
     ///   - completionHandler: Gets the changes, the token after them and whether there are more, or the error.
     @preconcurrency
@@ -26,7 +26,7 @@ extension CKDatabase {
 
     /// Fetches a page of the zones that have changed.
     /// - Parameters:
-    ///   - changeToken: How far the client has followed the database; nil to start from the beginning.
+    ///   - changeToken: The newest token that the client has stored for the database; nil to start from the beginning.
     ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
     /// - Returns: The changes, the token after them, and whether there are more.
     /// - Throws: `CKError`, `changeTokenExpired` if the token is too old or belongs to another database: fetch without
@@ -43,7 +43,7 @@ extension CKDatabase {
     /// Fetches a page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: The zone.
-    ///   - changeToken: How far the client has followed it; nil to start from the beginning.
+    ///   - changeToken: The newest token that the client has stored for it; nil to start from the beginning.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
     ///   - completionHandler: Gets the changes, the token after them and whether there are more, or the error.
@@ -67,7 +67,7 @@ extension CKDatabase {
     /// Fetches a page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: The zone.
-    ///   - changeToken: How far the client has followed it; nil to start from the beginning.
+    ///   - changeToken: The newest token that the client has stored for it; nil to start from the beginning.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
     /// - Returns: The changes, the token after them, and whether there are more.

@@ -101,8 +101,9 @@ extension CKDatabase {
     /// - Parameters:
     ///   - recordsToSave: The records to save; they get the server's fields (C-04).
     ///   - recordIDsToDelete: The identifiers of the records to delete.
-    ///   - savePolicy: How the server treats its own version.
-    ///   - atomically: Whether a zone with that capability is changed as a whole or not at all.
+    ///   - savePolicy: Which values the saves write, and whether the server compares change tags first.
+    ///   - atomically: Whether all or none of the items in a zone are applied, if the zone has the capability `atomic`
+    ///
     ///   - completionHandler: Gets an answer for every record, or the error of the request.
     @preconcurrency
     public func modifyRecords(
@@ -125,8 +126,9 @@ extension CKDatabase {
     /// - Parameters:
     ///   - recordsToSave: The records to save; they get the server's fields (C-04).
     ///   - recordIDsToDelete: The identifiers of the records to delete.
-    ///   - savePolicy: How the server treats its own version.
-    ///   - atomically: Whether a zone with that capability is changed as a whole or not at all.
+    ///   - savePolicy: Which values the saves write, and whether the server compares change tags first.
+    ///   - atomically: Whether all or none of the items in a zone are applied, if the zone has the capability `atomic`
+    ///
     /// - Returns: An answer for every record.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `invalidArguments` for a record
     ///   that is named twice (S-11), `notAuthenticated` (S-17), `serverResponseLost` if the changes may have been
@@ -263,7 +265,7 @@ extension CKDatabase {
         try await scope.await { asking(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, $0) }
     }
 
-    // MARK: As it was before
+    // MARK: Deprecated
 
     /// Fetches the first page of the records that a query matches.
     /// - Parameters:

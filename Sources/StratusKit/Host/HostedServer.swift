@@ -16,7 +16,7 @@ import StratusStore
 
 /// Passes requests to the newest service of the store.
 final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
-    // Because every variable is accessed only between `condition.lock` and `unlock`.
+    // Unchecked because every variable is accessed only between `condition.lock` and `unlock`.
     private enum State {
         case open(CloudService)
         /// The store is being emptied or closed: requests wait.
@@ -63,7 +63,8 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
         state = .open(try makeService(backing.open()))
     }
 
-    /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
+    /// Lends the service. Waits while the store is being emptied or closed. Throws `CloudError` with
+    /// `serviceUnavailable` if the store was closed, is being reopened, or could not be reopened.
     func withService<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
         let service = try begin()
         defer {
@@ -222,7 +223,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
         }
     }
 
-    /// Shows other hosts that this one is alive. Says so to the host if that has made all change tokens expire.
+    /// Shows other hosts that this one is alive. Sends the host an event if this has made all change tokens expire.
     func beat() throws {
         let isRenewed = try withService { service in
             try service.engine.beat()
@@ -237,7 +238,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
                 )))
     }
 
-    /// Sets what is called when another host may have changed what sessions wait for. It must be quick.
+    /// Sets the action to call when another host may have changed what sessions wait for. It must be quick.
     func whenOthersChange(_ action: @escaping @Sendable () -> Void) { onChange.withLock { $0 = action } }
 
     /// Wakes the sessions for what other hosts write.

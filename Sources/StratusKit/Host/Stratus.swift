@@ -172,17 +172,17 @@ public final class Stratus: Sendable {
     }
 
     /// Opens the store at an address, or creates one there: the path of a directory, or the address of a PostgreSQL
-    /// database, which begins with `postgresql://`. So a service moves to a server by one setting.
+    /// database, which begins with `postgresql://`. So you can move a service to a server by changing one setting.
     ///
     /// ```swift
     /// let cloud = try await Stratus.open(at: "postgresql://stratus@db.example.com/stratus?sslmode=verify-full")
     /// ```
     ///
-    /// A path is opened as a URL of a file is. An address is one of libpq, with all its settings; put the password into
-    /// a file that `PGPASSFILE` names. `stratus_schema=name` in it chooses a schema of the database. Any number of
-    /// hosts share the database, unless a verb of the tool has it for itself: then opening waits for that
-    /// (``Stratus/Options/leaseWaitSeconds``). The contents of assets and long-lived operations are in the database.
-    /// If the database is open in this process by any address, you get the same instance.
+    /// A path is opened like a file URL. An address of a database is a connection URI of libpq, with all its settings;
+    /// put the password into a file that `PGPASSFILE` names. `stratus_schema=name` in it chooses a schema of the
+    /// database. Any number of hosts can share the database. If a verb of the tool has it for itself, opening waits
+    /// for that verb (``Stratus/Options/leaseWaitSeconds``). The contents of assets and long-lived operations are in
+    /// the database. If the database is open in this process by any address, you get the same instance.
     ///
     /// - Parameters:
     ///   - address: The path of a directory, or the address of a database.
@@ -190,7 +190,7 @@ public final class Stratus: Sendable {
     /// - Returns: The store.
     /// - Throws: ``StratusError`` as for a directory; with `held` naming what has the database for itself; with
     ///   `unavailable` if PostgreSQL's client library is not installed, or no server answers; with `invalidArgument`
-    ///   for a wrong address, a connection pooler, or ``Stratus/Options/servesTool``. No error has the password.
+    ///   for a wrong address, a connection pooler, or ``Stratus/Options/servesTool``. No error contains the password.
     public static func open(at address: String, options: Options = Options()) throws -> Stratus {
         let place = try StratusError.wrapping { try HostedPlace(named: address) }
         if let directory = place.directory { return try open(at: directory, options: options) }
@@ -263,8 +263,9 @@ public final class Stratus: Sendable {
     /// The store is emptied completely or not at all. If the process ends meanwhile, the next process that opens the
     /// store finishes it. The data never exists under another name. A database is emptied in one transaction.
     ///
-    /// - Throws: ``StratusError`` if the store was closed; if its directory could not be written, and the store is
-    ///   unchanged; and if it could not be created again, which the next opening tries again.
+    /// - Throws: ``StratusError`` if the store was closed, with `held` if other hosts share it, if its directory could
+    ///   not be written (the store is then unchanged), and if it could not be created again (the next opening tries
+    ///   again).
     public func reset() throws {
         try reset { _, _ in }
     }

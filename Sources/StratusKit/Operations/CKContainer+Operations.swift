@@ -98,12 +98,12 @@ extension ContainerScope {
         place()
         operation.place { $0.scope = self }
         operation.count(waiting: operation)
-        // Calls Foundation's method: the module's own refuses an operation that has its place in a queue.
         let queue = added.made {
             let queue = OperationQueue()
             queue.name = "StratusKit.operations"
             return queue
         }
+        // Foundation's method, by the type: the module's own would refuse an operation that has entered a queue.
         queue.addOperation(operation as Operation)
         operation.reportReadiness()
     }

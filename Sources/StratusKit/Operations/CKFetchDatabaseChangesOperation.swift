@@ -41,8 +41,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     public override init() { super.init() }
 
     /// Creates an operation that fetches what has changed.
-    /// - Parameter previousServerChangeToken: How far the client has followed the database; nil to start from the
-    ///   beginning.
+    /// - Parameter previousServerChangeToken: The newest token that the client has stored for the database; nil to
+    ///   start from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
@@ -50,7 +50,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     // MARK: Inputs
 
-    /// How far the client has followed the database; nil to start from the beginning.
+    /// The newest token that the client has stored for the database; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { inputs.token } }
         set { configure(newValue) { swap(&inputs.token, &$0) } }

@@ -25,7 +25,8 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     /// Creates an operation for a zone.
     /// - Parameters:
     ///   - recordZoneID: The zone.
-    ///   - previousServerChangeToken: How far the client has followed it; nil to start from the beginning.
+    ///   - previousServerChangeToken: The newest token that the client has stored for it; nil to start from the
+    ///     beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
@@ -38,7 +39,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&zoneID, &$0) } }
     }
 
-    /// How far the client has followed the zone; nil to start from the beginning.
+    /// The newest token that the client has stored for the zone; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { settings.token } }
         set { configure(newValue) { swap(&settings.token, &$0) } }
@@ -50,7 +51,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&settings.resultsLimit, &$0) } }
     }
 
-    /// The fields to fetch: nil for all, none for system fields alone (T-14).
+    /// The fields to fetch: nil for all, an empty list for the system fields alone (T-14).
     public final var desiredKeys: [CKRecord.FieldKey]? {
         get { locked { settings.desiredKeys } }
         set { configure(newValue) { swap(&settings.desiredKeys, &$0) } }

@@ -189,7 +189,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { configure(newValue) { swap(&blocks.oldZone, &$0) } }
     }
 
-    /// Called last, once; zones that failed make it `partialFailure`.
+    /// Called last, once. If any zones failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordZoneChangesResultBlock.")
     public final var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -284,9 +284,10 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
 
     /// Creates a configuration that fetches what has changed.
     /// - Parameters:
-    ///   - previousServerChangeToken: How far the client has followed the zone; nil to start from the beginning.
-    ///   - resultsLimit: Records and deletions in one page; nil or 0 lets the server decide.
-    ///   - desiredKeys: The fields to fetch: nil for all, none for system fields alone (T-14).
+    ///   - previousServerChangeToken: The newest token that the client has stored for the zone; nil to start from the
+    ///     beginning.
+    ///   - resultsLimit: The most records and deletions in one page; nil or 0 lets the server decide.
+    ///   - desiredKeys: The fields to fetch: nil for all, an empty list for the system fields alone (T-14).
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil
@@ -299,19 +300,19 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
     /// The settings as they are now.
     var current: ZoneFetchSettings { settings.value }
 
-    /// How far the client has followed the zone; nil to start from the beginning.
+    /// The newest token that the client has stored for the zone; nil to start from the beginning.
     public var previousServerChangeToken: CKServerChangeToken? {
         get { settings.value.token }
         set { settings.withLock { $0.token = newValue } }
     }
 
-    /// Records and deletions in one page; 0 lets the server decide (T-14).
+    /// The most records and deletions in one page; 0 lets the server decide (T-14).
     public var resultsLimit: Int {
         get { settings.value.resultsLimit }
         set { settings.withLock { $0.resultsLimit = newValue } }
     }
 
-    /// The fields to fetch: nil for all, none for system fields alone (T-14).
+    /// The fields to fetch: nil for all, an empty list for the system fields alone (T-14).
     public var desiredKeys: [CKRecord.FieldKey]? {
         get { settings.value.desiredKeys }
         set { settings.withLock { $0.desiredKeys = newValue } }

@@ -35,8 +35,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Creates an operation that fetches the current user's record. Without an account it fails with `notAuthenticated`
     /// (O-17).
     ///
-    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
-    /// take an initializer that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
+    /// subclass would need an initializer that every subclass has to repeat.
     open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
         let operation = CKFetchRecordsOperation()
         operation.configure { operation.inputs.isForCurrentUser = true }
@@ -51,7 +51,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.recordIDs, &$0) } }
     }
 
-    /// The fields to fetch: nil for all, none for system fields alone (T-14).
+    /// The fields to fetch: nil for all, an empty list for the system fields alone (T-14).
     public final var desiredKeys: [CKRecord.FieldKey]? {
         get { locked { inputs.desiredKeys } }
         set { configure(newValue) { swap(&inputs.desiredKeys, &$0) } }
@@ -86,7 +86,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
     }
 
-    /// Called last, once, with the items found; items that failed make it `partialFailure`.
+    /// Called last, once, with the items found. If any items failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
     public final var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { locked { blocks.items.oldFetched } }

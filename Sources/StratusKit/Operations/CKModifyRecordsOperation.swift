@@ -67,7 +67,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.recordIDsToDelete, &$0) } }
     }
 
-    /// How the server treats its own version.
+    /// Which values the save writes, and whether the server compares change tags first.
     public final var savePolicy: RecordSavePolicy {
         get { locked { inputs.savePolicy } }
         set { configure(newValue) { swap(&inputs.savePolicy, &$0) } }
@@ -79,7 +79,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.clientChangeTokenData, &$0) } }
     }
 
-    /// Whether a zone with that capability is changed as a whole or not at all.
+    /// Whether all or none of the items in a zone are applied, if the zone has the capability `atomic`.
     public final var isAtomic: Bool {
         get { locked { inputs.isAtomic } }
         set { configure(newValue) { swap(&inputs.isAtomic, &$0) } }
@@ -120,7 +120,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldSave, &$0) } }
     }
 
-    /// Called last, once, with the items saved and deleted; items that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted. If any items failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
     public final var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -283,9 +283,9 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
     }
 }
 
-// Reports the shares that an operation saved and ended to observers. The server's answers name the shares that
-// deletions ended, also with their roots and zones. For records that could not be deleted the report looks up which are
-// shares.
+// Reports to observers which shares an operation saved and which it ended. The server's answer names the ended shares,
+// including those that ended because their root or zone was deleted. For records that could not be deleted, the report
+// looks up which of them are shares.
 
 /// What observers learn about one operation.
 struct ShareReport: Sendable {

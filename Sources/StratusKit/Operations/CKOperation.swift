@@ -51,7 +51,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     deinit {
         for watch in watches { watch.end() }
-        // An operation that could not be released is dropped after a day.
+        // If this fails, the stored operation is dropped after a day.
         try? surroundings.holder?.release(identity, by: ObjectIdentifier(self))
     }
 
@@ -88,8 +88,8 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Called when the operation has finished, after all its other blocks and on the same queue (O-04).
     open override var completionBlock: (@Sendable () -> Void)? {
-        // Foundation calls its own block on a thread that no session counts, so that a program that waits for the store
-        // could not wait for the block.
+        // Not Foundation's property: Foundation calls its block on a thread that no session counts, so a program that
+        // waits for the store would not wait for the block.
         get { locked { ownCompletionBlock } }
         set { replace(newValue) { swap(&ownCompletionBlock, &$0) } }
     }
@@ -167,11 +167,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         reconsiderDependencies()
     }
 
-    /// A cancelled operation may finish before its dependencies. Operations that wait for each other would otherwise
-    /// keep each other alive forever.
+    /// Drops the dependencies that have not finished. A cancelled operation may finish before them, and operations that
+    /// wait for each other would keep each other alive permanently.
     ///
-    /// A dependency counts as unfinished until it has dropped its own. So of two that finish at the same time, at least
-    /// one drops the other.
+    /// A dependency counts as unfinished until it has dropped its own dependencies. So if two operations that wait for
+    /// each other finish at the same time, at least one drops the other.
     private func dropUnfinishedDependencies() {
         let unfinished = locked { watches }.filter { watch in
             !watch.dependency.isFinished || (watch.dependency as? CKOperation)?.isHoldingDependencies == true
@@ -183,7 +183,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     private var isHoldingDependencies: Bool { locked { !hasDroppedWatches } }
 
-    /// Whether only a subclass says that the operation is not ready.
+    /// Whether the operation is ready except that a client's subclass reports that it is not.
     final var isHeldBack: Bool { locked { state.isReady } && super.isReady && !isReady }
 
     // MARK: For subclasses

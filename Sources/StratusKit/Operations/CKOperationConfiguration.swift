@@ -66,7 +66,7 @@ extension CKOperation {
                 seconds > 0 && seconds < .infinity ? seconds : nil
             }
 
-            /// The time of an operation that sends a single request; nil for no limit.
+            /// The time limit of an operation that sends a single request; nil for no limit.
             var shortestSeconds: TimeInterval? {
                 [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min()
             }

@@ -74,7 +74,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.resultsLimit, &$0) } }
     }
 
-    /// The fields to fetch: nil for all, none for system fields alone.
+    /// The fields to fetch: nil for all, an empty list for the system fields alone.
     public final var desiredKeys: [CKRecord.FieldKey]? {
         get { locked { inputs.desiredKeys } }
         set { configure(newValue) { swap(&inputs.desiredKeys, &$0) } }
@@ -103,7 +103,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.items.oldSuccess, &$0) } }
     }
 
-    /// Called last, once; records that failed make it `partialFailure`.
+    /// Called last, once. If any records failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use queryResultBlock.")
     public final var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }

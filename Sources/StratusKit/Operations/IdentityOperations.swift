@@ -51,7 +51,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldSuccess, &$0) } }
     }
 
-    /// Called last, once; people who could not be fetched make it `partialFailure`.
+    /// Called last, once. If people could not be fetched, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
     public final var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldEnd } }

@@ -27,14 +27,14 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
     public override init() { super.init() }
 
     /// Creates an operation that continues after a token.
-    /// - Parameter previousServerChangeToken: How far the client has followed its notifications; nil to start from the
-    ///   beginning.
+    /// - Parameter previousServerChangeToken: The newest token that the client has stored for its notifications; nil to
+    ///   start from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// How far the client has followed its notifications; nil to start from the beginning.
+    /// The newest token that the client has stored for its notifications; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { token } }
         set { configure(newValue) { swap(&token, &$0) } }

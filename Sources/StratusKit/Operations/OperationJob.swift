@@ -213,7 +213,7 @@ final class AnswerJob<Answer>: OperationJob, @unchecked Sendable {
     }
 
     func send(_ context: RequestContext) throws {
-        // The page before is released before the next one arrives.
+        // Release the previous page before the next one is fetched.
         answer = nil
         answer = try request(context)
         undelivered = answer

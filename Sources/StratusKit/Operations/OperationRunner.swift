@@ -106,8 +106,9 @@ final class OperationRunner: Sendable {
             }
         }
         report(.pauseBegan)
-        // No caller can wait for a clock that stands still: a pause on it no longer counts as under way once the blocks
-        // before it were called. The timer comes first, so that a test that finds the session idle can move the clock.
+        // A manual clock moves only when a test moves it. So the operation stops counting as under way once the blocks
+        // before the pause have been called: otherwise a test that waits for the session would wait forever. The timer
+        // is scheduled before that, so that a test that finds the session idle can move the clock.
         if session.timers.isMovedByHand { context.deliver { [session] in session.activity.end() } }
     }
 
@@ -120,7 +121,7 @@ final class OperationRunner: Sendable {
 
     private func submit() {
         do {
-            // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
+            // Under the lock: the request may fail, and be submitted again, before `submit` returns.
             try state.withLock { state in
                 state.ticket = try session.pool.submit(priority: configuration.qualityOfService ?? .default) { [self] in
                     report(.requestBegan)

@@ -206,7 +206,7 @@ package struct OperationState: Hashable, Sendable {
     private var rules: OperationRules?
     /// Why the work must stop; nil if it need not.
     private var stopReason: OperationOutcome?
-    /// How often the request failed in a row.
+    /// How many times in a row the request has failed.
     private var failureCount = 0
     /// Whether the operation was cancelled before it finished.
     package private(set) var isCancelled = false
@@ -221,8 +221,8 @@ package struct OperationState: Hashable, Sendable {
 
     package var isFinished: Bool { phase == .finished }
 
-    /// Whether the operation has not started. It can still enter a queue and get dependencies, also after its inputs
-    /// are fixed: by a direct call of `main`, which is refused while the operation is not ready.
+    /// Whether the operation has not started. It can still enter a queue and get dependencies, even if its inputs are
+    /// fixed already: a direct call of `main` fixes them, and does not start an operation that is not ready.
     package var isWaiting: Bool { phase == .waiting }
 
     /// Whether callbacks and settings may still be assigned; later changes are ignored (O-07).

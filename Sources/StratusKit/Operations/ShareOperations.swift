@@ -36,7 +36,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&wantsRoot, &$0) } }
     }
 
-    /// The fields of the roots to fetch: nil for all, none for system fields alone (M-02).
+    /// The fields of the roots to fetch: nil for all, an empty list for the system fields alone (M-02).
     public final var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
         get { locked { rootKeys } }
         set { configure(newValue) { swap(&rootKeys, &$0) } }
@@ -65,7 +65,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldItem, &$0) } }
     }
 
-    /// Called last, once; URLs that failed make it `partialFailure`.
+    /// Called last, once. If any URLs failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
     public final var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldEnd } }
@@ -134,7 +134,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.oldItem, &$0) } }
     }
 
-    /// Called last, once; shares that failed make it `partialFailure`, by their URLs.
+    /// Called last, once. If any shares failed, the error is `partialFailure`, by their URLs.
     @available(*, deprecated, message: "Use acceptSharesResultBlock.")
     public final var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
         get { locked { blocks.oldEnd } }

@@ -55,7 +55,8 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called last, once, with the items saved and deleted; subscriptions that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted. If any subscriptions failed, the error is `partialFailure`
+    ///
     @available(*, deprecated, message: "Use modifySubscriptionsResultBlock.")
     public final var modifySubscriptionsCompletionBlock:
         (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
@@ -115,8 +116,8 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     /// Creates an operation that fetches all subscriptions that the user has in its database.
     ///
-    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
-    /// take an initializer that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
+    /// subclass would need an initializer that every subclass has to repeat.
     open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         let operation = CKFetchSubscriptionsOperation()
         operation.configure { operation.isForAll = true }
@@ -141,7 +142,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called last, once, with the items fetched; subscriptions that failed make it `partialFailure`.
+    /// Called last, once, with the items fetched. If any subscriptions failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
     public final var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldFetched } }

@@ -51,7 +51,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called last, once, with the items saved and deleted; zones that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted. If any zones failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
     public final var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldModified } }
@@ -109,8 +109,8 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     /// Creates an operation that fetches all zones of its database (Z-05).
     ///
-    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
-    /// take an initializer that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
+    /// subclass would need an initializer that every subclass has to repeat.
     open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
         let operation = CKFetchRecordZonesOperation()
         operation.configure { operation.isForAll = true }
@@ -135,7 +135,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called last, once, with the items found; zones that failed make it `partialFailure`.
+    /// Called last, once, with the items found. If any zones failed, the error is `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
     public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldFetched } }

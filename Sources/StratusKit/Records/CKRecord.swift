@@ -119,7 +119,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Sets or removes the value under a key, plain or encrypted.
     final func set(_ value: Any?, forKey key: FieldKey, isEncrypted: Bool) {
         let field = HeldField.holding(value, forKey: key, isEncrypted: isEncrypted)
-        // Release the old value after the lock.
+        // Release the old value outside the lock: a client's `deinit` may run.
         _ = withParts { $0.set(field, forKey: key, isEncrypted: isEncrypted) }
     }
 
@@ -135,8 +135,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// The keys that were set since the record was created, fetched or saved, including those set to nil (C-03).
     open func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys(isEncrypted: false) } }
 
-    /// The words of all strings, in lower case and alphabetical order, each once. A full-text search compares with
-    /// them.
+    /// The words of all strings that are not encrypted, in lower case and alphabetical order, each once. A full-text
+    /// search compares with them.
     open func allTokens() -> [String] {
         let fields = parts.fields
         let texts = fields.values.filter { !$0.isEncrypted }.flatMap(\.value.texts)
@@ -158,7 +158,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         return "<\(type(of: self)): recordType=\(recordType), recordID=\(recordID)\(known), keys=\(keys)>"
     }
 
-    // MARK: What a share has more
+    // MARK: Overridden by shares
 
     /// Another record with this type and identifier.
     /// - Parameters:
@@ -169,13 +169,13 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         CKRecord(recordType: recordType, recordID: recordID, content: RecordContent(state))
     }
 
-    /// What a save sends in addition to the fields.
+    /// What the save of a share sends in addition to the fields; nil for any other record.
     func beginSharing() -> (any SentSharing)? { nil }
 
     /// Takes over what the server says in addition to the fields.
     /// - Parameters:
     ///   - saved: The server's answer.
-    ///   - isNews: Whether the record knows nothing newer.
+    ///   - isNews: Whether the answer is newer than the record's state.
     ///   - origin: Where the record was saved, and by which account.
     ///   - sent: What the save sent.
     func absorbSharing(_ saved: ClientShare?, isNews: Bool, origin: RecordOrigin?, sent: (any SentSharing)?) {}
@@ -270,7 +270,7 @@ extension CKReference {
     }
 }
 
-/// The name of `CKRecord.ReferenceAction` in the time between two versions of Swift.
+/// An older Swift name of `CKRecord.ReferenceAction`.
 @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
 public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
 

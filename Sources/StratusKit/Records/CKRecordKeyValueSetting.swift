@@ -137,8 +137,8 @@ extension CKRecord {
         }
     }
 
-    /// A system field under its own key. The identifiers of records are not values of a field's type; they are nil
-    /// here.
+    /// The value of a system field; nil for other keys. Also nil for the keys of record identifiers, which no field can
+    /// hold.
     func systemValue(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
         guard key.utf8.first == UInt8(ascii: "_") else { return nil }
         return switch key {

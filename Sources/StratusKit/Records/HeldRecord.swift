@@ -110,8 +110,8 @@ struct RecordContent: Sendable {
     var assets: [(key: String, asset: CKAsset)] { answer == nil ? own[0].assets : [] }
 }
 
-/// A record's content under a mutex. It is not a `Locked`, because that is an object: making one more for each record
-/// takes too long.
+/// A record's content under a mutex. It is not a `Locked`, because that is a class: allocating one more object for each
+/// record takes too long.
 struct LockedContent: ~Copyable, Sendable {
     private let mutex: Mutex<RecordContent>
     /// Shows the mutex's ordering to the thread sanitizer, as in `Locked`.
@@ -130,7 +130,7 @@ struct LockedContent: ~Copyable, Sendable {
     }
 }
 
-/// The parts of a record that it does not read from an answer.
+/// The parts of a record: of a new one, or converted from the server's answer or an archive.
 struct HeldRecord: Sendable {
     var changeTag: String?
     var creationDate: Date?
@@ -160,7 +160,7 @@ struct HeldRecord: Sendable {
         return lastEditNumber
     }
 
-    /// Sets or removes a value, and returns the old one. Releasing it may end a client's objects.
+    /// Sets or removes a value, and returns the old one. Release it outside the lock: a client's `deinit` may run.
     mutating func set(_ field: Result<HeldField?, Misuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
         switch field {
         case .failure(let mistake):
@@ -271,7 +271,7 @@ extension CKRecord {
     /// edits. An answer older than what the record knows changes none of the server's fields.
     func absorb(_ saved: ClientRecord, origin: RecordOrigin?, sent: SentRecord) {
         let sentEditNumber = sent.state.lastEditNumber
-        // Release the old base after the lock: this may end a client's objects.
+        // Release the old base outside the lock: a client's `deinit` may run.
         let (isNews, _) = withParts { state in
             let base = state.baseFields
             let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
