@@ -42,7 +42,8 @@ package struct CloudOptions: Hashable, Sendable {
     package var containersWithoutSharing: Set<ContainerName> = []
     /// Participants of one share, its owner not counted (L-12, X-10).
     package var participantCount = 100
-    /// How often one person may have left shares of a zone, as far as it remembers, and still join a public share.
+    /// How many times a person may have left shares of a zone, as far as the zone remembers, and still join a public
+    /// share.
     package var returnCount = 100
     /// How many of the newest events upkeep keeps of a zone's share trail.
     package var shareEventCount = 10_000

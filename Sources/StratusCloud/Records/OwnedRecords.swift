@@ -154,7 +154,7 @@ struct Cascades {
             var levelEnd = 1
             while position < queue.count {
                 if position == levelEnd {
-                    // Everything that the level before has added.
+                    // Announce everything that the previous level has added.
                     zone.reads?.deletions(of: queue[position...], limit: budget.visitCount)
                     levelEnd = queue.count
                 }

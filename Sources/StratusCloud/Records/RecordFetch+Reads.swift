@@ -5,7 +5,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Announces the reads of one request for records. There is none where a store gains nothing.
+/// Announces the reads of one request for records. Nil on a store that gains nothing from announcements.
 struct FetchReads {
     private let common: RequestReads
     private let database: DatabaseSelector
@@ -33,7 +33,7 @@ struct FetchReads {
         for (zone, _) in waiting.values { found(zone) }
     }
 
-    /// Announces the records in a zone that is known now, unless they are.
+    /// Announces the records in a zone that is known now, unless they were announced already.
     mutating func found(_ zone: ResolvedZone) {
         guard let (_, names) = waiting[zone.id], let guess = common.zone(zone, user: user) else { return }
         waiting[zone.id] = nil

@@ -12,7 +12,7 @@ struct RecordFetch {
     let database: DatabaseSelector
     let fields: FieldSelection
     let reader: RecordReader
-    /// Nil where announcing gains nothing.
+    /// Nil on a store that gains nothing from announcements.
     var reads: FetchReads?
     private var zones: [ZoneAddress: FetchedZone] = [:]
     /// The zone of the last record, as the client named it: most requests name only one.
@@ -68,7 +68,7 @@ struct RecordFetch {
         return try view.get()
     }
 
-    /// An account that may not be used gets what the public gets.
+    /// The caller's view of a zone. An account that may not be used has only the access of the public.
     private mutating func makeView(of address: ZoneAddress) throws -> FetchedZone.View {
         let isUsable = AccountVerdict.status(of: account) == .available
         let zone = try ScopeVerdict.zone(address, in: database, container: caller.container, caller: account?.userName)

@@ -48,7 +48,7 @@ extension ZoneBatch {
         var errors = try conflictErrors(saves)
         for save in saves {
             guard let root = save.share?.newRoot, errors[save.name] == nil else { continue }
-            // The root must be saved in the same request (SH-04), and failed.
+            // SH-04 requires the root in the same request. It is not among the saves, so it has failed.
             if !saves.contains(where: { $0.name == root }) { errors[save.name] = FailureSpread.batchRequestFailed }
         }
         for record in removed {
@@ -103,7 +103,7 @@ extension ZoneBatch {
         return (root, share)
     }
 
-    /// The error without what the caller may not see of the conflicting share.
+    /// The error of a conflict. It includes the other share only if the caller may see it.
     private func error(of conflict: SharingConflict) throws -> CloudError {
         conflict.error(try zone.record(conflict.share).flatMap { try judge.shown($0) })
     }
@@ -206,12 +206,12 @@ extension ZoneBatch {
     ) throws {
         if let settlement { try shareWriter.write(settlement) }
         for save in saves { invitations += invitations(of: save) }
-        // One seek finds whether anything in the zone was ever shared. It saves a look-up for every deletion elsewhere.
+        // One seek finds out whether anything in the zone was ever shared. If not, no deletion needs a look-up.
         guard !removed.isEmpty, try zone.store.hasEntries(in: zone.keys.keyspace(.shareTokens)) else { return }
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 
-    /// Writes everything except the records. The batch writes the records themselves.
+    /// Writes the entries of shares outside their records. The batch writes the records themselves.
     var shareWriter: ShareWriter {
         ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
     }
@@ -271,7 +271,8 @@ extension ZoneBatch {
         return errors
     }
 
-    /// The most that charging the owner and settling the assets count: each entry is read and written.
+    /// The most bytes that charging the owner and settling the assets count against the transaction's limit. Each entry
+    /// is read and written.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
         let usageByteCount = StoreLimits.countedByteCount(updatingKey: StoreLimits.maximumKeyByteCount, value: 24)
         guard !assets.isEmpty else { return 2 * usageByteCount }
@@ -279,7 +280,7 @@ extension ZoneBatch {
         return (assets.added.count + assets.gone.count) * entryByteCount + 2 * usageByteCount
     }
 
-    /// The most that forgetting the secrets of removed roots counts. The bytes of a name may double in a key.
+    /// The most bytes that deleting the secrets of removed roots counts. The bytes of a name may double in a key.
     func tokenByteCount(_ removed: [RemovedRecord]) -> Int {
         removed.reduce(0) { sum, record in
             sum + StoreLimits.countedByteCount(updatingKey: 2 * record.name.text.utf8.count + 32, value: 0)

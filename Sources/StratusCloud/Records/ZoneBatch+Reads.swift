@@ -2,15 +2,15 @@
 // becomes known: the places of records that move (`MutationPlanner.announceRest`), each level of a cascade, accounts,
 // and the entries of shares. See `ZoneReads`.
 //
-// All of it is a guess. What is announced and not read costs bandwidth, what is read and was not announced costs a
-// trip: `TripTests` counts them.
+// All of it is a guess. An announced read that does not happen costs bandwidth; a read that was not announced costs a
+// trip. `TripTests` counts the trips.
 
 import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Announces the reads of a `ZoneRequest`. There is none where a store gains nothing.
+/// Announces the reads of a `ZoneRequest`. Nil on a store that gains nothing from announcements.
 struct BatchReads {
     /// Subscriptions that are read at once: of a person, and of everyone to a public database.
     private static let subscriptionCounts = (person: 256, everyone: 4_096)
@@ -119,7 +119,7 @@ struct BatchReads {
         guard !request.deletes.isEmpty else { return }
         reads.deletions(of: Array(names), limit: 4 * service.engine.options.limits.requestItemCount)
         reads.announce(reads.keys.keyspace(.shareTokens), limit: 1)
-        // Of which types the deleted records are, only they say.
+        // Only the stored records say which types they have.
         reads.queryIndexes()
     }
 

@@ -17,7 +17,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// What a transaction gets from outside.
+/// What is drawn or read before a zone's transaction, because its body may run twice.
 struct BatchOutset: Sendable {
     let caller: Caller
     let stamp: Stamp
@@ -81,7 +81,7 @@ struct ZoneBatch {
     }
 
     /// Whether the request only leaves shares that the caller has accepted. A participant without any permission sees
-    /// nothing of the zone, and may still give up the place (P-13).
+    /// nothing of the zone, and may still leave the share (P-13).
     private func onlyLeaves() throws -> Bool {
         try request.saves.isEmpty && request.deletes.allSatisfy { try judge.access.mayLeave($0.name) }
     }
@@ -147,7 +147,7 @@ extension ZoneBatch {
     ///
     /// Returns the errors of the items that are refused; then nothing is written. If a participant's deletion is
     /// refused with its whole cascade, it is tried again without the records that the participant does not see, which
-    /// then stay. A participant may not learn what hinders the deletion of those (decision 0019).
+    /// then stay. A participant may not learn why those records cannot be deleted (decision 0019).
     private mutating func writeTogether(
         saves: [JudgedSave], deletes: [RecordName]
     ) throws -> [RecordName: CloudError] {
@@ -248,8 +248,8 @@ extension ZoneBatch {
         return [:]
     }
 
-    /// The other errors in a zone in which items have failed already, so that each item gets its own error and not that
-    /// of another. Checks the hierarchy as if the failed records were there, and the schema.
+    /// Finds further errors in a zone in which items have failed already, so that each item gets its own error and not
+    /// that of another item. Checks the hierarchy as if the failed records were there, and the schema.
     private func structureErrors() throws -> [RecordName: CloudError] {
         let conflicts = try conflictErrors(saves)
         let changes = try shareChanges(saves: saves, leaving: Array(leaves.values), removed: [])

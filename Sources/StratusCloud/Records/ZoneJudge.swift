@@ -72,7 +72,7 @@ struct ZoneJudge {
             }
             throw reason.error(item.name, serverRecord: server)
         case .write(let keys, let wantsParent):
-            // A record that the caller may not know of has the name.
+            // A record that the caller may not know of has this name.
             if isHidden { throw creationDenied(item.name) }
             let claims = FieldClaims(
                 zone: request.zone, caller: account.userName, intake: intake.contents(for: item, of: request))
@@ -106,13 +106,13 @@ struct ZoneJudge {
         return .delete
     }
 
-    /// The answer to a save that was written. If the caller may not read the record, it has only what they sent.
+    /// The answer to a save that was written. If the caller may not read the record, it contains only the sent fields.
     func answer(_ stored: StoredRecord, to save: RecordSave) throws -> ClientRecord {
         if let record = try shown(stored) { return record }
         let sentKeys = save.sentKeys(request.policy)
         var record = ClientRecord(stored, zone: request.zone.address, viewer: account.userName)
         record.fields = record.fields.only(sentKeys)
-        // A caller who left in the same request learns no more of a root than before.
+        // A caller who left the share in the same request must not learn the parent of its root.
         if request.zone.isShared, stored.record.share != nil { record.parent = nil }
         return record
     }

@@ -233,7 +233,7 @@ extension RequestSorter {
     /// The error if a claim names more people than a share can have. It is checked before the transaction, which looks
     /// these people up.
     private func claimSizeError(_ claim: ShareClaim) -> CloudError? {
-        // A share may have more participants than a limit that was lowered since.
+        // A share may already have more participants than the limit, if the host has lowered it since.
         let participantLimit = max(service.options.participantCount, CloudOptions().participantCount)
         guard claim.participants.count <= participantLimit + 1 else {
             return CloudError(

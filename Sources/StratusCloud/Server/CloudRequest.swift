@@ -6,7 +6,7 @@
 //   operation → CloudServer.answer(request, as: caller, in: database) → CloudRequest.answer(in: context) → engine
 //
 // To add a request: write its type and the service's method that answers it in one file, and give it its name and its
-// answer here. Nothing else knows the requests one by one.
+// answer here. No other code lists the requests.
 
 /// A request of a client.
 package protocol CloudRequest<Answer>: Codable, Sendable {

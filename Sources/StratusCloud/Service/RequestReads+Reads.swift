@@ -6,7 +6,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Announces the reads that requests have in common. There is none where a store gains nothing.
+/// Announces the reads that requests have in common. Nil on a store that gains nothing from announcements.
 struct RequestReads {
     /// Acceptances of one person in one zone that are read at once.
     private static let acceptanceCount = 64
