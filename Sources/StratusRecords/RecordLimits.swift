@@ -18,7 +18,7 @@ package struct RecordLimits: Hashable, Sendable {
     /// Records whose entries are filled or cleared in one commit, in the background.
     package var indexBatchCount = 200
     /// After how many seconds without a sign of life a process may lose its background work to another one. A process
-    /// gives three in that time.
+    /// gives one after each quarter of that time.
     package var workLeaseSeconds = 10.0
     /// Entries of each index that are counted before a query chooses one.
     package var queryProbeCount = 128
@@ -41,7 +41,8 @@ package struct RecordEngineOptions: Sendable {
     package var olderFormat = OlderFormat.refused
     /// Whether an unfinished copy is opened, too: by the copier, to finish it.
     package var finishesCopy = false
-    /// The clock by which signs of life of other processes are missed. It is never set, and compared with no other.
+    /// The monotonic clock that measures how long other processes have given no sign of life. It is compared only with
+    /// itself.
     package var monotonicNow: @Sendable () -> MonotonicTime = { .now }
 
     package init() {}
@@ -51,7 +52,7 @@ package struct RecordEngineOptions: Sendable {
 package enum OlderFormat: Sendable {
     /// Opening it fails with `olderFormat`.
     case refused
-    /// It is read as it is, and not written, or is a copy that keeps its format.
+    /// It keeps its format: it is only read, or it is a copy.
     case kept
     /// It gets the format of this software.
     case migrated

@@ -111,9 +111,9 @@ package protocol ConfirmableReport {
 extension OrderedStore {
     /// Runs a verification that reads with `.wholeStore`.
     ///
-    /// Where snapshots last, it reads one moment, and everything it finds is so. Elsewhere it runs again while it finds
-    /// something, twice at most, each time in later snapshots; what all runs have found remains. A store without
-    /// findings is read once.
+    /// Where snapshots last, it reads one moment, and its findings are certain. Elsewhere it runs again while it finds
+    /// something, twice at most, each time in later snapshots; the report keeps what all runs have found. A store
+    /// without findings is read once.
     package func confirmed<Report: ConfirmableReport>(_ run: () throws -> Report) throws -> Report {
         var report = try run()
         guard !snapshotsLast else { return report }

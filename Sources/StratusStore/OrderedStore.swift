@@ -1,5 +1,6 @@
-// The seam: an ordered map of bytes with snapshots and serialisable transactions. LevelDB implements it beside memory;
-// the shape is FoundationDB's, so that a store at the other end of a connection fits too.
+// The seam between records and storage: an ordered map of bytes with snapshots and serialisable transactions. It is
+// implemented in memory (`MemoryStore`), on LevelDB, and on PostgreSQL. Its shape is FoundationDB's, so that stores at
+// the other end of a connection fit too.
 //
 // What every store promises, checked by one conformance suite:
 //   1. A reader sees exactly one state: everything committed up to one moment between the call of `read` or `transact`
@@ -8,8 +9,8 @@
 //      entries of one database agree with each other, because every writer of a database raises its header. Where a
 //      store is shared, entries of several databases, and entries outside of databases, may show one commit and not an
 //      earlier one of another database.
-//   3. A body is pure: a store may run it again, and may run it without data until its first read. What a body swallows
-//      with `try?` does not save its attempt.
+//   3. A body is pure: a store may run it again, and may run it without data until its first read. If an attempt has
+//      failed, for example by a conflict, it is not saved by a body that swallows the error with `try?`.
 //   4. When `transact` returns or throws a body's error, everything the body read and wrote is durable.
 //   5. Where `isShared`, `version` never falls on one thread and promises nothing else, `keptObject` is nil, and
 //      publish actions run once, after the commit and before `transact` returns, in no order between transactions.

@@ -1,5 +1,5 @@
-// What callers say about their reads and writes so that a store can do them better: reads to fetch together, how long a
-// snapshot must last, which transactions to commit together, and which changes they want to hear of.
+// What callers announce to a store so that it can work faster: reads to fetch together, how long a snapshot must last,
+// which transactions to commit together, and which changes they want to hear of.
 //
 // Invariant: none of it changes a result. A store may ignore a plan, a scope and a lane, and a watch only says that
 // reading again may be worth it.

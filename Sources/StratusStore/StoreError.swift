@@ -1,8 +1,9 @@
 // The one error type below the server. Not found is never an error (it is nil), and corruption is never not found.
 //
-// Every floor throws `StoreError`: the codecs, the stores, the record layer. Two types never leave their target:
-// `TupleError` in StratusLayout and `EngineError` in StratusLevelDB, which both end up as the cause of a `StoreError`.
-// The server answers clients with `CloudError`, which has CloudKit's codes.
+// Every floor throws `StoreError`: the codecs, the stores, the record layer. Other error types stay in their target and
+// become the cause of a `StoreError`: `TupleError` in StratusLayout, `EngineError` and `SystemError` in StratusLevelDB,
+// `ServerError` and `OpeningFailure` in StratusPostgres. The server answers clients with `CloudError`, which has
+// CloudKit's codes.
 
 /// An error below the server: a code, a message with the remedy, the variables as fields, and the cause.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -21,7 +22,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case corruption
         /// The store was closed.
         case closed
-        /// A process has the store open already.
+        /// A process has the store open already, or another one does the background work.
         case held
         /// The path, or the store, holds something else than records.
         case notAStore

@@ -19,7 +19,7 @@ struct EngineError: Error, Hashable, Sendable {
         mentions(ENOSPC) || mentions(EDQUOT)
     }
 
-    /// Whether the operating system refused for want of permission.
+    /// Whether the operating system refused because the process lacks a permission.
     var isNotPermitted: Bool {
         mentions(EACCES) || mentions(EPERM) || mentions(EROFS)
     }

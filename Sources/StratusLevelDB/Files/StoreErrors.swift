@@ -1,5 +1,5 @@
-// Errors of LevelDB and of the system as `StoreError`, with the files in which a corruption may be. To find these takes
-// time, which does not matter after an error.
+// Errors of LevelDB and of the system as `StoreError`, with the files in which a corruption may be. Finding these files
+// takes time, which does not matter after an error.
 
 internal import StratusStore
 

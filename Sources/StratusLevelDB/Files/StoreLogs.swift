@@ -176,7 +176,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
 //
 //   lost page    Zeros from the later of its start and the commit's first byte to the end of the page or of the file.
 //   dropped      Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page,
-//                and no first or full fragment follows, at the next place where one can begin.
+//                and no first or full fragment follows at the next place where one can begin.
 //
 // Docs/RELIABILITY.md lists what cannot be distinguished: a last commit that was acknowledged and zeroed later, and one
 // that itself contains a page of zeros and has a flipped bit in the same fragment.

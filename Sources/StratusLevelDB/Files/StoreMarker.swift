@@ -2,12 +2,13 @@
 //
 //   stratus store
 //   format N            (the number of the format)
-//   creating            (only while the store is being created, or emptying: only while it is being emptied)
+//   creating            (only while the store is being created)
+//   emptying            (instead of `creating`, only while the store is being emptied)
 //
-// It is written with the third line before LevelDB creates anything, and again without it when LevelDB has finished. So
-// after a crash between them, nothing was acknowledged and the store may be created again; and a finished store without
-// CURRENT is known to be damaged, not new. With `emptying`, everything else in the directory must be removed before the
-// store is created (see `Emptying`).
+// The marker of a new store is written with `creating` before LevelDB creates anything, and again without it when
+// LevelDB has finished. So after a crash between these writes, nothing was acknowledged and the store may be created
+// again; and a finished store without CURRENT is known to be damaged, not new. With `emptying`, everything else in the
+// directory must be removed before the store is created (see `Emptying`).
 
 internal import Glibc
 internal import StratusStore

@@ -2,7 +2,7 @@
 // absent, without asking LevelDB.
 //
 // A load looks up each name before it writes it, and finds nothing. LevelDB searches every level for an absent key,
-// which took a fifth of the time of a saving thread.
+// which would take a fifth of the time of a saving thread.
 //
 // Invariants:
 //   1. A range is added only if the newest state, published or not, has no key in it.

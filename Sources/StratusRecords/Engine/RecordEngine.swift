@@ -16,7 +16,7 @@ package final class RecordEngine: Sendable {
     package let ancestorCache: AncestorCache
     /// The store's incarnation when it was opened. It differs between copies.
     package let openedIncarnation: UUID
-    /// At least half of these are kept: twenty times the zones that a database may have.
+    /// Keeps at least half of its room: the listings of twenty times as many zones as a database may have.
     let directoryCache: PublishedCache<ZoneID, ZoneListing>
     /// Whether this engine is rebuilding indexes, of one zone at a time.
     let isRebuilding = Atomic(false)
@@ -28,8 +28,8 @@ package final class RecordEngine: Sendable {
 
     /// Opens the record layer of a store. An empty store gets its first entries.
     ///
-    /// The caller draws `incarnation`, another one for each opening: an empty store gets it, and where several
-    /// processes write it names this one.
+    /// The caller draws a new `incarnation` for each opening. An empty store gets it. Where several processes write the
+    /// store, it names this process.
     ///
     /// Throws `StoreError` with `newerFormat` when a newer version of this software wrote the store, with
     /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
@@ -66,15 +66,15 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
-    /// Name the database if the transaction changes only one, and it is known before: all writers of a database change
-    /// its header, so a shared store had better commit them together than find their conflicts.
+    /// Name the database if the transaction changes only one that is known before. All writers of a database change its
+    /// header, so a shared store commits them together to avoid conflicts.
     ///
     /// Throws what `body` throws, with nothing written. A `StoreError` gets readable descriptions of its keys.
     @discardableResult
     package func transact<Result>(
         in database: DatabaseID? = nil, _ body: (RecordTransaction) throws -> Result
     ) throws -> Result {
-        // The others have no conflicts, and need not build the name.
+        // A store that is not shared has no conflicts, so it needs no lane.
         guard store.isShared else { return try transact(lane: nil, body) }
         let lane = database.map { StoreLane(name: GlobalKeys.database($0)) }
         guard let round = WorkRound.current(of: self) else { return try transact(lane: lane, body) }
@@ -200,10 +200,10 @@ package final class OpenedFormat: Sendable {
 
     package init() {}
 
-    /// Checks the entry with the store's version. It is nil in an empty store, which is one that is being created.
+    /// Checks the entry with the store's version. Nil means an empty store: one that is being created.
     ///
-    /// Throws `newerFormat` if newer software has written it, and `unavailable` if it is another store's than the one
-    /// that was opened.
+    /// Throws `newerFormat` if newer software has written it, and `unavailable` if it belongs to another store than the
+    /// one that was opened.
     package func verify(_ value: [UInt8]?) throws {
         let found = try value.map { try FormatEntry(decoding: $0.span) }?.incarnation
         let opened = incarnation.withLock { incarnation in

@@ -43,7 +43,7 @@ package class RecordReader {
         let reader = ZoneReader(
             id: id, keys: listing.keys, store: store, transaction: transaction, cache: engine.ancestorCache,
             limits: engine.options.limits)
-        // A store may have a million zones. A transaction's readers stay: they know what it has written.
+        // A snapshot may visit a million zones, so it drops their readers. A transaction uses few, and keeps them.
         if transaction == nil, zoneReaders.count >= Self.rememberedZoneCount { zoneReaders.removeAll() }
         zoneReaders[id] = reader
         return reader

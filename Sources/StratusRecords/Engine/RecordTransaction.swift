@@ -25,7 +25,8 @@ package struct ZoneBirth: Hashable, Sendable {
 
 /// A transaction over the zones of a store. Valid only inside the `transact` call that created it.
 package final class RecordTransaction: RecordReader {
-    /// The most that reading and writing the zone's header, its entry in the feed and the database's header counts.
+    /// The most bytes that reading and writing the zone's header, its entry in the feed and the database's header count
+    /// against the limit.
     private static let headersByteCount = 16_384
 
     private let writer: any StoreTransaction
@@ -35,7 +36,7 @@ package final class RecordTransaction: RecordReader {
         super.init(store: writer, transaction: writer, engine: engine)
     }
 
-    /// Passes the store's transaction to what belongs to the engine itself.
+    /// Lends the store's transaction to code of the engine itself.
     func writing<Result>(_ body: (any StoreTransaction) throws -> Result) rethrows -> Result { try body(writer) }
 
     // MARK: Records
@@ -147,7 +148,7 @@ package final class RecordTransaction: RecordReader {
     /// Deletes a zone with all its records. O(1): this forgets the zone's number, and a purge removes its keys in the
     /// background.
     ///
-    /// With the owner of assets or shares that the zone holds, its keys stay until a release has freed those.
+    /// If the zone holds assets or shares, pass their owner: its keys then stay until a release has freed them.
     ///
     /// Returns whether there was such a zone.
     @discardableResult

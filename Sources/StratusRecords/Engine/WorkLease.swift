@@ -1,9 +1,9 @@
 // Which process does background work, where several processes may write the store.
 //
-// How it works: an entry for each kind of work names the process that does it, and has a generation, which each process
-// raises that takes the work. Every transaction of the work reads that entry. A process that works raises a number of
-// its own regularly, its beat. One that finds another's beat standing still, by its own monotonic clock, may take what
-// that one had.
+// How it works: an entry for each kind of work names the process that does it, and has a generation. A process that
+// takes the work raises the generation. Every transaction of the work reads the entry. Each process regularly raises a
+// number of its own, its beat. A process whose monotonic clock shows that another process's beat has not changed for
+// long enough may take that process's work.
 //
 // Invariants:
 //   1. A transaction of a round commits only under the generation with which the round began, or took the work. So a
@@ -25,7 +25,7 @@ final class WorkLeases: Sendable {
         var roundCounts: [BackgroundWork: Int] = [:]
         var beat: UInt64 = 0
         var record: BeatRecord
-        /// Whether a beat has made positions expire, and nobody has asked since.
+        /// Whether a beat has made positions expire since the last `takeRenewal`.
         var hasRenewed = false
         /// When the next beat is due; nil before the first one.
         var nextBeat: MonotonicTime?
@@ -40,19 +40,20 @@ final class WorkLeases: Sendable {
         var since: MonotonicTime
     }
 
-    /// A process beats so often before others may take its work.
+    /// The beats that are due in the time after which others may take a process's work.
     private static let beatCount = 4.0
-    /// How many times as long an entry stays whose process is gone. One that was only paused writes it again.
+    /// How many times that time the entry of a process stays after its last beat. A process that was only paused writes
+    /// its entry again.
     private static let keptCount = 6.0
 
-    /// How many times as long others may confirm a new timeline after this process was opened.
+    /// For how many times that time, after this process opened the store, others may confirm a new timeline.
     private static let confirmingCount = 3.0
 
     let host: UUID
     private let seconds: Double
     private let now: @Sendable () -> MonotonicTime
     private let state: Locked<State>
-    /// Beats of two threads would arrive in any order.
+    /// Held during a beat: without it, beats of two threads would arrive in any order.
     private let beating = Monitor()
 
     init(host: UUID, _ options: RecordEngineOptions) {
@@ -100,11 +101,11 @@ final class WorkLeases: Sendable {
             let isRemoved =
                 try own == nil
                 && known.contains { other, beat in
-                    // One that has beaten since.
+                    // It has beaten since, so this process may have been paused for long.
                     try writer.beat(of: other).map { $0 > beat } ?? false
                 }
             let old = try writer.timeline()
-            // What was read has this timeline: on an older one the commit is refused.
+            // Everything read has this timeline: if the server is on an older one, the commit is refused.
             let finding = BeatRecord.Finding(
                 beat: own, isRemoved: isRemoved, entry: old, timeline: store.timeline, isReplicated: isReplicated)
             let new = record.entry(after: finding, renewed: renewed, at: now())
@@ -252,7 +253,7 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
     /// Runs the body of the round.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
         let held = leases.begin(work)
-        // One that takes over would only find out that it was overtaken itself.
+        // Under the old generation, a round that takes over would be refused if another process has taken the work.
         generation = takesOver ? nil : held
         defer { leases.end(work) }
         return try Self.$current.withValue(self, operation: body)
@@ -326,7 +327,7 @@ extension RecordEngine {
         do {
             return try round.run(body)
         } catch {
-            // Whatever the floors above have made of the error.
+            // By the round, because the floors above may have turned the refusal into another error.
             if round.isLost { return nil }
             throw error
         }
@@ -346,8 +347,10 @@ extension RecordEngine {
         if store.isShared { try workLeases.beatIfDue(in: store) }
     }
 
-    /// Whether other processes have the store open, or have died and were not yet missed for a minute. It looks for
-    /// them. What a crash has left cannot be told from what they are doing: list it first, ask, and then remove it.
+    /// Whether other processes have the store open, or have died less than a minute ago. It reads their beats now.
+    ///
+    /// The remains of a crash look like the work of another process. So list them first, then call this, and remove
+    /// them only if it returns false.
     package func isOpenElsewhere() throws -> Bool {
         guard store.isShared else { return false }
         try workLeases.beat(in: store)

@@ -38,7 +38,8 @@ package struct RecordFacts: Hashable, Sendable {
 }
 
 extension ChangeEntry.SavedPlace {
-    /// The place of a record with this parent and this mark of a share. A root of a share is looked up.
+    /// The place of a record with this parent and share mark. The entry of a share root does not name its place, so
+    /// readers look it up.
     init(parent: RecordName?, share: RecordName?) { self = share == nil ? .below(parent) : .unsaid }
 }
 

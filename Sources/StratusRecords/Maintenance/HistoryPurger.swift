@@ -1,9 +1,8 @@
 // Deletes the history of a zone up to a sequence: links, share marks and acceptances that ended, and tombstones.
 //
 // The horizon is raised first, in a separate commit, so that no reader relies on entries that are then deleted in
-// batches.
-// A crash between two batches leaves entries older than the horizon. No reader uses them, and the next purge removes
-// them. A tombstone is deleted only if it is still one: the record may have been created again.
+// batches. A crash between two batches leaves entries older than the horizon. No reader uses them, and the next purge
+// removes them. A tombstone is deleted only if it is still one: the record may have been created again.
 
 import FoundationEssentials
 import StratusLayout

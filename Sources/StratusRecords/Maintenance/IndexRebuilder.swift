@@ -63,7 +63,7 @@ private struct ZoneRebuilder {
     let identity: UUID
     let progress: (RebuildProgress) -> Void
 
-    // MARK: Telling
+    // MARK: Progress
 
     private func tell(_ step: RebuildProgress.Step, _ done: Int, of total: Int?) {
         progress(RebuildProgress(zone: id.name, step: step, doneCount: done, totalCount: total))

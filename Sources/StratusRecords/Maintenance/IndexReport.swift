@@ -94,11 +94,11 @@ package struct IndexReport: Hashable, Sendable, ConfirmableReport {
 // Sums over several moments. Every commit raises the header of its database, so if those are unchanged, so is the rest.
 
 extension RecordReader {
-    /// How often a sum is computed again.
+    /// How many times a sum is computed at most.
     private static let sumAttemptCount = 3
 
-    /// What `compute` returns if the databases have not changed meanwhile; nil if they do so all the time, so that
-    /// nothing can be said about a sum over them. In one moment nothing changes, and this costs nothing.
+    /// What `compute` returns if the databases have not changed meanwhile; nil if they change during every attempt, so
+    /// that a sum over them means nothing. A reader that shows one moment needs no check.
     package func undisturbed<Result>(
         in databases: @autoclosure () throws -> [DatabaseID], _ compute: () throws -> Result
     ) throws -> Result? {

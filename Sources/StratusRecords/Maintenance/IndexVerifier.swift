@@ -1,13 +1,13 @@
 // Compares the indexes of every zone with its records, in one pass over one snapshot.
 //
-// In a store whose snapshots end early the pass reads many. Then each record is compared with its entries, and each
-// entry with its record, in a snapshot of their own; a number of a zone that has changed meanwhile is not compared at
-// all (`isStill`); and whatever is found is confirmed by further passes.
+// If the store's snapshots end early, one pass reads several snapshots. Then each record is compared with its entries,
+// and each entry with its record, in a snapshot of their own; a count of a zone that has changed meanwhile is not
+// compared at all (`isStill`); and further passes confirm all findings.
 //
 // Forwards, the rules that write entries compute those of every record, and each must exist: otherwise it is missing or
 // wrong. Backwards, every keyspace is counted: if it has as many entries as the records account for, none is dangling.
-// Only otherwise is the record of each entry looked up. If every record is reachable from the records without a parent,
-// the hierarchy has no cycle.
+// If it has more or fewer, the record of each entry is looked up. If every record is reachable from the records without
+// a parent, the hierarchy has no cycle.
 //
 // Indexes for queries have many entries for each record, and looking up each would take most of the time. They are
 // tallied, forwards and backwards, and looked up only if the tallies differ. Entries of unfinished indexes are always

@@ -2,13 +2,14 @@
 //
 //   1. Every filter that an index can answer is a candidate. The bounds of one field are one range.
 //   2. If there is a choice, count up to `probeCount` entries of each candidate.
-//   3. Take the candidate with the fewest entries, if it has fewer than that: it has few records, in any order.
+//   3. Take the candidate with the fewest entries, if it has fewer than `probeCount`: reading all of them is cheap,
+//      whatever their order.
 //   4. Otherwise, if the first sort key has an index, read its order and skip what does not pass.
 //   5. Otherwise intersect the candidates whose names are in order; or read the first candidate; or all records of the
 //      type.
 //
 // No statistics are kept: every save would write them, and they say nothing about combined filters. Counting a few
-// entries costs two seeks and is never out of date. Only an index that is `ready` is read.
+// entries costs a seek for each range and is never out of date. Only an index that is `ready` is read.
 
 import StratusLayout
 import StratusModel
@@ -38,7 +39,7 @@ struct QueryPlanner {
         return plan
     }
 
-    /// The plan that reads all records of the type in the order of their names, from where `other` stops.
+    /// The plan to use if `other` needs too many reads: it reads all records of the type in the order of their names.
     func scanPlan(instead other: QueryPlan) throws -> QueryPlan {
         var plan = plan(allRecords, other.order)
         plan.notes = ["\(other.source) has too many"] + other.notes

@@ -153,7 +153,8 @@ package struct ZoneReads {
         for name in names { store.prefetch(keys.children(of: name), .forward, limit: limit) }
     }
 
-    /// What a walk down reads first that continues after a record: the way up from it, and what follows on each level.
+    /// What a walk down that continues after a record reads first: the way up from the record, and what follows on each
+    /// level.
     package func walk(after last: RecordName, below top: RecordName) {
         places(of: [last, top])
         announce(keys.children(of: last), limit: Self.pageCount)
@@ -230,7 +231,7 @@ package struct ZoneReads {
 
 /// Announces the way up of one walk: the guessed rest of it at its beginning, and again where it leaves the guess.
 struct WalkReads {
-    /// The levels that are announced at once: a store takes no plan of any size.
+    /// The levels that are announced at once: a store limits the size of a plan.
     private static let levelCount = 4_096
 
     private let reads: ZoneReads?

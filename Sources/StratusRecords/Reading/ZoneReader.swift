@@ -275,8 +275,8 @@ extension ZoneReader {
     /// Visits the records and tombstones after `last`, in the order of their keys: the name, the record, and the number
     /// of entries that were read for it. There is no record if it was deleted or has changed after `end`.
     ///
-    /// Reads at most `limit` entries, and returns how many it read. It goes on only if `limit` is above the number of a
-    /// record's chunks. Throws `.corruption` for a record whose chunks are not all there.
+    /// Reads at most `limit` entries, and returns how many it read. It makes progress only if `limit` is above the
+    /// number of chunks of any record. Throws `.corruption` for a record whose chunks are not all there.
     package func walk(
         after last: RecordName?, changedUpTo end: UInt64, fields: FieldSelection, limit: Int,
         _ visit: (_ name: RecordName, _ record: DecodedRecord?, _ entryCount: Int) throws -> ScanStep

@@ -1,4 +1,5 @@
-// The seam in memory: for tests, for hosts that want no disk, and as the model that other stores are compared with.
+// The ordered store in memory: for tests, for hosts that want no disk, and as the model that other stores are compared
+// with.
 //
 // How it works: the newest commit is a tree with O(1) copies (`ByteTree`). A reader takes a copy. A transaction works
 // on its own copy, which replaces the published one when the body returns.

@@ -14,8 +14,8 @@
 //      these rest on reads that the commit has shown to be valid.
 //   6. If the session met a conflict or was lost, all results are thrown away, and the same members run again after a
 //      pause. A member whose time is over leaves.
-//   7. A failure that another run would not help ends a group of one. The members of a larger group run again, each
-//      alone, so that only those get the error that cause it.
+//   7. If another run cannot fix a failure, it ends a group of one. The members of a larger group run again, each
+//      alone, so that only the members that cause the error get it.
 //
 // Invariants:
 //   1. A body runs only on the thread of its caller, and one body of a group at a time.
@@ -239,7 +239,7 @@ final class WireLanes: @unchecked Sendable {  // because the monitor guards all 
         monitor.withLock {
             for member in members {
                 member.turn = .queued
-                // It waits with a time from now on.
+                // Wake it: a queued member waits with a time limit, a grouped one without.
                 member.turnChanged.signal()
             }
             if let lane = members.first?.lane { lanes[lane]?.queue.insert(contentsOf: members, at: 0) }
@@ -266,7 +266,7 @@ extension WireLanes {
                 finish([leader], error)
                 return passOn(members, after: .lost(error))
             } catch {
-                // No member's doing, so it would meet all others too.
+                // No member has caused it, so every other one would get it too.
                 finish(members, WireFailure(error).error)
                 return free(lane)
             }

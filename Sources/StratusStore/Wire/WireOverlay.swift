@@ -45,7 +45,8 @@ final class WireOverlay {
     private(set) var writes = ByteTree()
     /// Keys and values of all writes, replaced ones included.
     private(set) var byteCount = 0
-    /// Where entries have other writers than those below, or no longer have.
+    /// Bounds, as `StoreTransaction.divide` gets them: whether entries from there on have other writers than those
+    /// below.
     var divisions: [[UInt8]: Bool] = [:]
 
     var mark: Mark { Mark(writes: writes, byteCount: byteCount, divisions: divisions) }
@@ -81,7 +82,7 @@ final class WireOverlay {
     }
 
     /// Everything that a commit must write. Entries are inserted if their writer said that they are new, or if their
-    /// keys were read and are absent; none is if `isAbsent` is nil.
+    /// keys were read and are absent; none is inserted if `isAbsent` is nil.
     func written(isAbsent: ((_ key: [UInt8]) -> Bool)?) -> WrittenEntries {
         var written = WrittenEntries()
         written.divisions = divisions

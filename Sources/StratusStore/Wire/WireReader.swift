@@ -161,7 +161,7 @@ final class WireTransaction: WireReader, StoreTransaction {
 
     func hasUnpublishedWrite(in range: KeyRange) -> Bool { overlay.holdsWrite(in: range) }
 
-    /// If the range is empty, one probe knows that all its keys are absent.
+    /// Announces a scan of one entry: if the range is empty, its answer shows that all keys of the range are absent.
     func expectWrites(intoEmpty range: KeyRange) { prefetch(range, .forward, limit: 1) }
 
     func divide(at bound: [UInt8], _ isDivided: Bool) { overlay.divisions[bound] = isDivided }

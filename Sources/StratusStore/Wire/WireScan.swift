@@ -15,7 +15,7 @@ struct WireScan {
     private var own: OverlayCursor
     /// Fetched entries that are not passed yet, in the order of keys.
     private var page: ArraySlice<Entry> = []
-    /// What lies behind the page.
+    /// The part of the range behind the page.
     private var rest: KeyRange
     /// Entries of the engine that it has passed, also those that own writes hide.
     private var passedCount = 0

@@ -9,14 +9,14 @@
 /// One transaction or snapshot of an engine at the other end of a connection.
 package protocol WireSession: AnyObject {
     /// Reads everything that the plan names, from the session's snapshot. One trip. The first call begins the snapshot;
-    /// it also reads what every transaction must. A plan is never empty.
+    /// it also reads what every transaction must read. A plan is never empty.
     ///
     /// Throws `WireFailure`, or a `StoreError`, which is taken as `WireFailure.fatal`.
     func fetch(_ plan: ReadPlan) throws -> FetchedReads
 
     /// Writes and commits. One trip. It may be the first call. Without writes it only commits, which shows that what
-    /// was read is valid. Returns when the writes are durable. An outcome that is unknown is found out before it
-    /// returns or throws.
+    /// was read is valid. Returns when the writes are durable. If the outcome is unknown, it finds the outcome out
+    /// before it returns or throws.
     ///
     /// Throws `WireFailure`, or a `StoreError`, which is taken as `WireFailure.fatal`. Nothing was written then, except
     /// where the code is `.commitUnknown`.
@@ -35,7 +35,7 @@ package protocol WireSource: AnyObject, Sendable {
     func beginReading(_ scope: ReadScope, for caller: WireCaller) throws -> any WireSession
     /// A serialisable transaction. No trip yet. `WireFailure` lets the callers try again before their deadlines.
     func beginWriting(lane: StoreLane?, for caller: WireCaller) throws -> any WireSession
-    /// Seconds of a clock that nobody sets, for deadlines.
+    /// Seconds of a monotonic clock, for deadlines.
     func now() -> Double
     /// Waits before the attempt with this number, from 1, for a time that differs between callers and grows. Throws
     /// when the store is closing.
@@ -108,7 +108,8 @@ package struct WrittenEntries: Sendable {
     package internal(set) var sets: [(key: [UInt8], value: [UInt8])] = []
     /// Keys to delete, in order. Some may be absent.
     package internal(set) var deletes: [[UInt8]] = []
-    /// Where entries have other writers than those below, or no longer have.
+    /// Bounds, as `StoreTransaction.divide` gets them: whether entries from there on have other writers than those
+    /// below.
     package internal(set) var divisions: [[UInt8]: Bool] = [:]
 
     package init() {}
@@ -152,12 +153,12 @@ package struct WireOptions: Sendable {
     /// The most reads of one plan. More announced reads are dropped: they are fetched when they are read.
     package var planKeyCount = 8_192
     package var planScanCount = 512
-    /// What a reader remembers of what it has fetched.
+    /// How many bytes of its fetched entries a reader remembers.
     package var bufferByteCount = 16 << 20
     /// The largest page of a scan, as far as the size of its entries can be foreseen.
     package var pageByteCount = 4 << 20
     package var pageEntryCount = 4_096
-    /// A group takes no more callers, and runs no more bodies once it has written so many bytes.
+    /// The most callers of one group, and the written bytes after which a group runs no further bodies.
     package var groupMemberCount = 256
     package var groupByteCount = 4_000_000
     /// How long a caller waits for its turn, and how long its transaction is tried.

@@ -8,12 +8,12 @@
 //
 // Invariants:
 //   1. All answers are of one snapshot: a session that was lost is replaced only before it has answered anything.
-//   2. A failure is remembered, even if the body that read swallows the error: who commits must look at `failure`.
+//   2. A failure is remembered, even if the body swallows the error of its read: check `failure` before a commit.
 //   3. A snapshot is used by one thread at a time.
 
 /// The reads of one snapshot.
 final class WireSnapshot {
-    /// How a snapshot gets on without the session that failed or that it does not have yet.
+    /// Where a snapshot gets its session, and what happens if the session fails.
     enum Opening {
         /// Begins a session at the first fetch, and another one if that is lost before it has answered.
         case reading(WireAttempts, ReadScope)
@@ -181,7 +181,7 @@ final class WireSnapshot {
         return max(1, min(count, most))
     }
 
-    /// The most entries of a page that nobody announced, while nothing is known of their size.
+    /// The most entries of a page that was not announced, while the size of entries is unknown.
     private static let firstPageEntryCount = 256
 
     // MARK: Fetching
@@ -324,7 +324,8 @@ final class WireSnapshot {
     }
 }
 
-/// Ends the run of a body that only shows what it will read first. It is no `StoreError`, so nothing explains it.
+/// Ends the run of a body that only shows what it will read first. It is not a `StoreError`, so no floor adds an
+/// explanation to it.
 struct RehearsalEnded: Error {}
 
 extension PlannedScan {

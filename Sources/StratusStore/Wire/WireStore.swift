@@ -1,8 +1,8 @@
 // A store made of an engine at the other end of a connection. An engine writes a `WireSource`; this is the store.
 //
 // Invariants:
-//   1. A reader's snapshot begins at its first read that nobody has answered. Its body runs once: what a body has seen
-//      cannot be taken back, so a snapshot that was lost after its first answer ends with `snapshotEnded`.
+//   1. A reader's snapshot begins with its first fetch. Its body runs once: what a body has seen cannot be taken back,
+//      so a snapshot that was lost after its first answer ends with `snapshotEnded`.
 //   2. Bodies of transactions run until one attempt is committed. `WireLanes` says how.
 //   3. `close` refuses new calls, and returns when the accepted ones have.
 // Versions are this store's own: they count its commits since it was opened, and say nothing of other processes'.
@@ -17,8 +17,8 @@ package final class WireStore: OrderedStore {
     package let isShared: Bool
     package let contents: (any StoreContents)?
 
-    /// `makeContents` gets a function that says whether the calling thread is inside of a read or a transaction of the
-    /// store: what it needs for contents must not wait until that one has ended.
+    /// `makeContents` gets a function that says whether the calling thread is inside a read or a transaction of the
+    /// store. If it is, access to contents must not wait for that call to end.
     package init(
         _ source: any WireSource, isShared: Bool = true,
         contents makeContents: (_ isNested: @escaping @Sendable () -> Bool) -> (any StoreContents)? = { _ in nil },
@@ -61,7 +61,7 @@ package final class WireStore: OrderedStore {
 
     package var statistics: StoreStatistics { ledger.statistics }
 
-    /// Always false: the engine's background work is its own. Callers rest by time.
+    /// Always false: the engine does its own background work. Background work of callers rests between batches instead.
     package var isUnderWritePressure: Bool { false }
 
     package func close() { gate.close() }
