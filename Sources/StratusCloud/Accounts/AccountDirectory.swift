@@ -177,7 +177,7 @@ extension AccountDirectory {
         return true
     }
 
-    /// Changes an account. Handles are normalized after `change`; the identifier and the user name never change.
+    /// Changes an account. Handles are normalised after `change`; the identifier and the user name never change.
     ///
     /// Throws like `create`, and `unknownItem` if there is no such account.
     @discardableResult

@@ -71,12 +71,12 @@ package enum AccountLimits {
         }
     }
 
-    /// The handles in their normalized form. Throws `invalidArguments` for a malformed one.
+    /// The handles in their normalised form. Throws `invalidArguments` for a malformed one.
     static func normalized(_ handles: Set<Handle>) throws(CloudError) -> Set<Handle> {
         Set(try handles.map { handle throws(CloudError) in try normalized(handle) })
     }
 
-    /// The handle in its normalized form. Throws `invalidArguments` for a malformed one.
+    /// The handle in its normalised form. Throws `invalidArguments` for a malformed one.
     static func normalized(_ handle: Handle) throws(CloudError) -> Handle {
         guard let normalized = handle.normalized else {
             throw CloudError(

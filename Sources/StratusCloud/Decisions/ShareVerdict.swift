@@ -18,7 +18,7 @@ import StratusModel
 
 /// A person whom a claim names, as the server knows them.
 struct ResolvedPerson: Hashable, Sendable {
-    /// In its normalized form; nil for a person who is named by a user record.
+    /// In its normalised form; nil for a person who is named by a user record.
     var handle: Handle?
     /// The user, or the owner of the handle; nil if it belongs to no account now.
     var user: UserName?

@@ -59,7 +59,7 @@ package struct CloudOptions: Hashable, Sendable {
     package var feedPageByteCount = 2 << 20
     /// Records that are read for one page of a zone's feed, whether or not they are in the page.
     package var feedLookCount = 10_000
-    /// Bytes of the token that a client may send with a change to recognize it (T-11).
+    /// Bytes of the token that a client may send with a change to recognise it (T-11).
     package var clientChangeTokenByteCount = 64 << 10
     /// Results in one page of a query, if the client sets no limit (L-14).
     package var queryPageCount = 200

@@ -234,7 +234,7 @@ struct Admissions {
     }
 }
 
-/// The token that a user's client sent with its last change of a zone, to recognize the change (T-11): one small entry,
+/// The token that a user's client sent with its last change of a zone, to recognise the change (T-11): one small entry,
 /// written with the change. The feed returns it with the page that has the change; a request with the same token is not
 /// applied again.
 enum ClientTokens {

@@ -32,7 +32,7 @@ struct ZoneRequest: Sendable {
     let policy: SavePolicy
     /// Whether all items of the zone are applied or none.
     let isAtomic: Bool
-    /// The client's token, by which it recognizes the change (T-11); nil if the zone has no feed.
+    /// The client's token, by which it recognises the change (T-11); nil if the zone has no feed.
     var clientToken: [UInt8]?
     /// Why no item can be applied: a planned fault, or a missing zone.
     var error: CloudError?

@@ -23,7 +23,7 @@ struct ZoneAccess {
     private let zoneReader: ZoneReader?
     /// The identity of another person's zone.
     private let identity: UUID?
-    /// The last acceptance that was used, because neighbors are often in the same share. Only in a snapshot: in a
+    /// The last acceptance that was used, because neighbours are often in the same share. Only in a snapshot: in a
     /// transaction acceptances may change meanwhile.
     private let latest: LatestAcceptance?
 

@@ -146,7 +146,7 @@ public class CKNotification: NSObject, @unchecked Sendable {
 
 /// Gives `CKNotification` an initializer. Nothing else conforms to it.
 ///
-/// An initializer of a class cannot create an object of a subclass, but one in a protocol extension can.
+/// An initialiser of a class cannot create an object of a subclass, but one in a protocol extension can.
 public protocol StratusReceivedNotification {}
 
 extension CKNotification: StratusReceivedNotification {}

@@ -36,7 +36,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// (O-17).
     ///
     /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
-    /// subclass would need an initializer that every subclass has to repeat.
+    /// subclass would need an initialiser that every subclass has to repeat.
     open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
         let operation = CKFetchRecordsOperation()
         operation.configure { operation.inputs.isForCurrentUser = true }

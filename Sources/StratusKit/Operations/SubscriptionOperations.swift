@@ -117,7 +117,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     /// Creates an operation that fetches all subscriptions that the user has in its database.
     ///
     /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
-    /// subclass would need an initializer that every subclass has to repeat.
+    /// subclass would need an initialiser that every subclass has to repeat.
     open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         let operation = CKFetchSubscriptionsOperation()
         operation.configure { operation.isForAll = true }

@@ -110,7 +110,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     /// Creates an operation that fetches all zones of its database (Z-05).
     ///
     /// The operation is of this class also if you call the method on a subclass. Creating an instance of the
-    /// subclass would need an initializer that every subclass has to repeat.
+    /// subclass would need an initialiser that every subclass has to repeat.
     open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
         let operation = CKFetchRecordZonesOperation()
         operation.configure { operation.isForAll = true }

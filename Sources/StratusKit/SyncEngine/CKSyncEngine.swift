@@ -7,7 +7,7 @@
 //
 // It uses the public operations, and sees nothing that other clients do not see.
 
-/// Synchronizes a program's own data with one private or shared database: it sends the changes that the program names,
+/// Synchronises a program's own data with one private or shared database: it sends the changes that the program names,
 /// and fetches the changes of others.
 ///
 /// ```swift
@@ -21,7 +21,7 @@
 /// A callback must not wait for its own engine: on Apple's systems that ends the process, and here the call throws
 /// `invalidArguments`, unless ``StratusMisuse/trapsAtOnce`` is set.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
-    /// The database to synchronize.
+    /// The database to synchronise.
     public let database: CKDatabase
     /// What the engine still has to send, and what else it remembers.
     public let state: CKSyncEngine.State
