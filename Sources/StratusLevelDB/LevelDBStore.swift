@@ -38,7 +38,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
             notices.append(
                 StoreError(
                     .commitDropped,
-                    "A crash took part of the last commit, which was never acknowledged: it was dropped.",
+                    "A crash cut off the last commit before it was acknowledged, and it was dropped.",
                     droppedCommit.fields.merging(["path": path]) { own, _ in own }))
         }
         if directory.place.directory == path {

@@ -130,7 +130,8 @@ private struct LeaseRenewal {
         do { areLeased = try stored.renew(all) } catch { throw AssetStore.unstorable(error) }
         guard areLeased else {
             throw CloudError(
-                .assetNotAvailable, "The upload of the asset took too long without a pause being noticed. Save again.")
+                .assetNotAvailable, "The upload of the asset took too long, so the record was not saved. Save it again."
+            )
         }
         dueAtUptimeSeconds = clock.uptimeSeconds + stored.renewalSeconds
     }

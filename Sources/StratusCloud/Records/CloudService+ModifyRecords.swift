@@ -143,5 +143,7 @@ extension CloudService {
             endedShares: answers.endedShares)
     }
 
-    private static var unanswered: CloudError { CloudError(.internalError, "An item was not answered.") }
+    private static var unanswered: CloudError {
+        CloudError(.internalError, "The server returned no answer for this item: report this error.")
+    }
 }

@@ -130,7 +130,9 @@ struct ZoneBatch {
                 answer.saves[item.index] = .success(try judge.answer(stored, to: item.save))
             } else {
                 answer.saves[item.index] = .failure(
-                    CloudError(.internalError, "The save has no outcome.", ["record": item.name.text]))
+                    CloudError(
+                        .internalError, "The server has not decided this save: report this error.",
+                        ["record": item.name.text]))
             }
         }
         for item in request.deletes {

@@ -122,7 +122,8 @@ package struct StoreCopier {
 
     private func format(of store: any StoreReader) throws -> FormatEntry {
         guard let format = try store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) }) else {
-            throw StoreError(.notAStore, "The store that is copied has no format entry: it belongs to something else.")
+            throw StoreError(
+                .notAStore, "The source is not a Stratus store, because it has no format entry: name another source.")
         }
         guard format.version == FormatEntry.currentVersion else {
             throw StoreError(
@@ -140,7 +141,8 @@ package struct StoreCopier {
             if var mark = found, let copied = mark.copied {
                 guard resuming else {
                     throw StoreError(
-                        .invalidRequest, "The target holds an unfinished copy: go on with --resume, or remove it.")
+                        .invalidRequest, "The target holds an unfinished copy: continue it with --resume, or remove it."
+                    )
                 }
                 guard copied == format.incarnation else {
                     throw StoreError(

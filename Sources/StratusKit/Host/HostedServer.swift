@@ -126,7 +126,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
             return true
         } catch {
             let message: StaticString =
-                "The store could not be opened again after a failed write: the host has to look into the cause."
+                "The store could not be opened again after a failed write: fix the cause, then call recover()."
             finish(.unopened(interruption, message, error))
             throw error
         }
@@ -200,7 +200,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
             let engine = try RecordEngine(
                 store: store, options: engineOptions, incarnation: environment.identifiers.makeUUID())
             if let incarnation = interruption?.incarnation, engine.openedIncarnation != incarnation {
-                throw StoreError(.unavailable, "Another store is at the path: put the one back that was open.")
+                throw StoreError(.unavailable, "Another store is at the path: put back the store that was open.")
             }
             try backing.adoptFormat(store)
             let assets =
@@ -256,7 +256,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
             return Self.closedError
         }
         return CloudError(
-            .serviceUnavailable, "The store is not open since a write has failed: fix the cause, then call recover().",
+            .serviceUnavailable, "The store is closed because a write has failed: fix the cause, then call recover().",
             cause: "\(failure)")
     }
 

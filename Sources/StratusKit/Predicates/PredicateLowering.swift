@@ -108,7 +108,7 @@ struct ComparisonLowering {
         case (.beginsWith, let quantifier):
             let text = try value(comparison.right)
             guard case .string = text else {
-                throw Misuse("BEGINSWITH takes a text on its right side: its value is another.")
+                throw Misuse("The right side of BEGINSWITH is not a text: pass a String.")
             }
             return filter(key, quantifier == nil ? .beginsWith : .listMemberBeginsWith, text)
         case (.equals, .any), (.contains, _):
@@ -258,7 +258,7 @@ struct ComparisonLowering {
     ) throws(Misuse) -> QueryFilter {
         guard !isNegated else { throw Misuse("CloudKit takes no NOT before a comparison of words.") }
         guard case .string = words else {
-            throw Misuse("The words to look for are a text: it is another value.")
+            throw Misuse("The words to search for are not a text: pass a String.")
         }
         return QueryFilter(key: "", comparator: comparator, operand: words)
     }

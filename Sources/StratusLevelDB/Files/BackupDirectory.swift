@@ -40,7 +40,7 @@ struct BackupDirectory {
         let parent = SystemFiles.parent(of: destination)
         guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
-                .inputOutput, "There is no folder to hold the copy: create it first.",
+                .inputOutput, "The folder that should contain the copy does not exist: create it first.",
                 ["path": destination, "missingFolder": parent])
         }
         if try SystemFiles.status(destination) != nil { throw existenceError(destination) }

@@ -146,7 +146,7 @@ final class StoreDirectory: Sendable {
         let parent = SystemFiles.parent(of: path)
         guard try SystemFiles.status(parent)?.kind == .directory else {
             throw StoreError(
-                .notAStore, "There is no folder to hold the store: create it first.",
+                .notAStore, "The folder that should contain the store does not exist: create it first.",
                 ["path": path, "found": "nothing", "missingFolder": parent])
         }
         try SystemFiles.makeDirectory(path)

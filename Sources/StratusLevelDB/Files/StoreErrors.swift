@@ -19,10 +19,10 @@ extension EngineError {
             switch storeCode {
             case .corruption:
                 "Bytes on disk are not what was written: restore a backup, or run 'stratus repair-losing-damaged-data'."
-            case .diskFull: "There is no room left on the disk: make some."
+            case .diskFull: "The disk is full: free some space, then try again."
             case .notPermitted: "The store's files may not be read or written: change their owner or mode."
             case .held: "The store is open already: close it there first."
-            default: "A system call failed: the cause says why."
+            default: "A system call failed: see the cause."
             }
         return StoreError(storeCode, message, fields, cause: text, damage: .files)
     }

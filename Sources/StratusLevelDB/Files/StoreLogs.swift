@@ -54,7 +54,7 @@ struct StoreLogs {
     func checkReaches(_ sequence: UInt64) throws {
         guard lastSequence < sequence else { return }
         throw StoreError(
-            .unavailable, "The store at the path is an older copy of the one that was open: put that one back.",
+            .unavailable, "The store at the path is an older copy of the store that was open: put back the newer one.",
             ["path": place.path, "lastSequence": "\(lastSequence)", "acknowledgedSequence": "\(sequence)"])
     }
 
@@ -78,7 +78,7 @@ struct StoreLogs {
             }
             if acknowledged.contains(number), try SystemFiles.status("\(place.directory)/\(name)")?.byteCount == 0 {
                 throw StoreError.damagedFile(
-                    "A log of the store is empty, and held commits: restore a backup, or run 'stratus repair-losing-damaged-data'.",
+                    "A log of the store is empty although it held commits: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                     name, of: place.path)
             }
         }

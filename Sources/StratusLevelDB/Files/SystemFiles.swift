@@ -31,10 +31,10 @@ struct SystemError: Error {
         case EACCES, EPERM, EROFS:
             storeError(
                 .notPermitted, "The path may not be read or written: change its owner or mode, or name another.")
-        case ENOSPC, EDQUOT: storeError(.diskFull, "There is no room left on the disk: make some.")
+        case ENOSPC, EDQUOT: storeError(.diskFull, "The disk is full: free some space, then try again.")
         case EEXIST, ENOTEMPTY:
             storeError(.inputOutput, "There is something at the path already: choose another, or move it away.")
-        default: storeError(.inputOutput, "A system call failed: the cause says why.")
+        default: storeError(.inputOutput, "A system call failed: see the cause.")
         }
     }
 

@@ -342,7 +342,8 @@ private struct FailedWrite {
     /// The error of the group's transactions.
     var outcome: StoreError {
         StoreError(
-            .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
+            .commitUnknown,
+            "A write failed, so this commit may or may not be stored: reopen the store, then read the records.",
             ["reason": reason.rawValue], cause: cause)
     }
 

@@ -44,7 +44,7 @@ final class SnapshotReader: StoreReader {
     }
 
     func checkIsActive() {
-        precondition(!isEnded, "A reader was used after the call that handed it out.")
+        precondition(!isEnded, "A reader was used outside the call that passed it.")
     }
 
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {

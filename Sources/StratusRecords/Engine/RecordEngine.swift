@@ -167,7 +167,9 @@ package enum StoreFormat {
             }
             guard try !writer.hasEntries(in: .everything) else {
                 throw StoreError(
-                    .notAStore, "The store holds keys but no format entry: it belongs to something else.")
+                    .notAStore,
+                    "This is not a Stratus store, because it holds keys but no format entry: choose another directory or database."
+                )
             }
             let entry = FormatEntry(version: supported, incarnation: incarnation)
             try writer.set(GlobalKeys.format(), to: entry.encoded())

@@ -300,7 +300,8 @@ extension UInt64 {
         let (next, isOverflow) = addingReportingOverflow(1)
         guard !isOverflow else {
             throw StoreError(
-                .corruption, "A counter is at its end, which no store reaches: restore it from a backup.",
+                .corruption,
+                "A counter has its largest value, which only damage can cause: restore the store from a backup.",
                 ["counter": "\(counter)"])
         }
         return next

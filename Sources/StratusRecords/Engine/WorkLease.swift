@@ -294,7 +294,9 @@ final class WorkRound: @unchecked Sendable {  // because one thread at a time us
 
     private func refusal() -> StoreError {
         isRefused = true
-        return StoreError(.held, "Another host does this work now.", ["work": "\(work)"])
+        return StoreError(
+            .held, "Another host has taken over this background work, and continues it: nothing has to be done.",
+            ["work": "\(work)"])
     }
 
     func didCommit() {

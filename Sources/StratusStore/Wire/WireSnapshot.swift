@@ -314,7 +314,7 @@ final class WireSnapshot {
     }
 
     private static var incompleteAnswer: StoreError {
-        StoreError(.inputOutput, "The engine's answer lacks what was asked for: report it with the engine's version.")
+        StoreError(.inputOutput, "The engine's answer is incomplete: report this error with the engine's version.")
     }
 
     private static func snapshotEnded(_ failure: WireFailure) -> StoreError {

@@ -84,7 +84,7 @@ import Testing
             lowered("allTokens TOKENMATCHES[cd] 'x'") == [
                 "! CloudKit takes TOKENMATCHES with its options [cdl] alone."
             ])
-        #expect(lowered("self CONTAINS 5") == ["! The words to look for are a text: it is another value."])
+        #expect(lowered("self CONTAINS 5") == ["! The words to search for are not a text: pass a String."])
     }
 
     @Test("[Q-07] a location is found by its distance")
@@ -142,7 +142,7 @@ import Testing
             ("a IN 'xyz'", "IN takes a list on its right side"),
             ("a IN {1, b}", "CloudKit compares a field with a value, and not with the field b."),
             ("a BETWEEN {1, 2, 3}", "BETWEEN takes a list of two values"),
-            ("a BEGINSWITH 5", "BEGINSWITH takes a text on its right side"),
+            ("a BEGINSWITH 5", "The right side of BEGINSWITH is not a text"),
             ("a = 1 + 2", "CloudKit computes no add:to:: compute the value first"),
             ("length(a) > 5", "CloudKit computes no length"),
             ("a = $LIMIT", "The variable $LIMIT has no value: use withSubstitutionVariables(_:)."),
