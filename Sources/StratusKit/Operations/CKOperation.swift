@@ -281,7 +281,7 @@ extension CKOperation: WaitingWork {
         return locked {
             if !isElsewhere, state.receive(entry).isEmpty { return true }
             StratusMisuse.note(
-                "The operation was added to a queue before. An operation runs once: create another one.",
+                "The operation is in a queue already: it runs once, in one database. Create another one.",
                 in: &surroundings.misuse)
             return false
         }
