@@ -91,10 +91,14 @@ enum Schema {
         var isOlder: Bool { if case .present(let version, _, _) = self { version < Schema.version } else { false } }
     }
 
-    /// Looks for the tables in the schema that the connection uses.
+    /// Looks for the tables in the schema that the connection uses. Throws `.notPermitted` if they are in a schema
+    /// that the role may not use.
     static func look(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> State {
         let found = try connection.run([hostTableExists], until: deadline)[0]
-        guard try found.truth(0, 0) else { return .absent }
+        guard try found.truth(0, 0) else {
+            try checkUse(of: connection.info.schema, on: connection, until: deadline)
+            return .absent
+        }
         let rights = try connection.run([privileges], until: deadline)[0]
         var unreadable: String?
         var unwritable: String?
@@ -111,13 +115,32 @@ enum Schema {
         return .present(version: try row.integer(0, 0), unreadable: nil, unwritable: unwritable)
     }
 
+    /// The server leaves a schema that a role may not use out of its search path, as if the tables were not there.
+    private static func checkUse(
+        of schema: String?, on connection: PostgresConnection, until deadline: MonotonicTime
+    ) throws {
+        guard let schema else { return }
+        let isHidden = SetUp.Query(
+            name: "look for the schema's privilege",
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
+                    WHERE relname = 'stratus_host' AND nspname = '\(schema)' AND NOT has_schema_privilege(n.oid, 'USAGE'))
+                """)
+        guard try connection.run([isHidden], until: deadline)[0].truth(0, 0) else { return }
+        throw StoreError(
+            .notPermitted,
+            "The role may not use the schema of the store: as its owner run stratus init --store URL --host-role NAME.",
+            ["schema": schema])
+    }
+
     /// Creates the schema that the address names, and the tables, if there is no store. Changes tables of an older
     /// layout, which only their owner may. Gives a role what a host needs.
     /// Returns whether the store is new. After an error the connection is of no use.
     static func create(
         on connection: PostgresConnection, grantingTo role: String?, until deadline: MonotonicTime
     ) throws -> Bool {
-        _ = try connection.run([begin, waitLong, creationLock, waitBriefly], until: deadline)
+        let lock = creationLock(of: connection.info.schema)
+        _ = try connection.run([begin, waitLong, lock, waitBriefly], until: deadline)
         if let schema = connection.info.schema {
             let exists = SetUp.Query(
                 name: "look for the schema", sql: "SELECT to_regnamespace('\(schema)') IS NOT NULL")
@@ -190,9 +213,14 @@ enum Schema {
     private static let waitBriefly = SetUp.Query(
         name: "wait no longer", sql: "SET LOCAL lock_timeout = '\(SetUp.lockTimeout)'")
 
-    /// The lock is the database's, not the schema's: several hosts may create one schema.
-    private static let creationLock = SetUp.Query(
-        name: "lock the creation", sql: "SELECT pg_advisory_xact_lock(\(SetUp.fenceClass + 1), 0)")
+    /// Takes a lock of the schema's name, because the schema may not be there yet. Those who create another store of
+    /// the database need not wait, unless its name happens to have the same hash.
+    private static func creationLock(of schema: String?) -> SetUp.Query {
+        let name = schema.map { "'\($0)'" } ?? "current_schema()"
+        return SetUp.Query(
+            name: "lock the creation",
+            sql: "SELECT pg_advisory_xact_lock(\(SetUp.fenceClass + 1), hashtext(\(name)))")
+    }
 
     private static var privileges: SetUp.Query {
         let names = tableNames.map { "'\($0)'" }.joined(separator: ", ")
