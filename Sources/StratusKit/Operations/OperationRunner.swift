@@ -63,7 +63,6 @@ final class OperationRunner: Sendable {
                 job.deliver()
                 report(.pageDelivered)
             }
-        case .deliverItems: context.deliver { [job] in job.deliver() }
         case .deliverCallbacks(let outcome): conclude(outcome)
         }
     }

@@ -11,15 +11,17 @@
 //             requestBegan               answerAwaited
 //   queued ────────────────▶ requesting ───────────────▶ awaitingAnswer ── answerArrived ─▶ queued
 //     ▲                        │  │  │
-//     │ pauseEnded             │  │  └── requestAnswered: the last page ──────────────────▶ delivering
-//     ├──── pausing ◀──────────┘  │      requestFailed: not to be tried again ────────────▶ delivering
-//     │       requestFailed       │ requestAnswered: more pages follow
+//     │ pauseEnded             │  │  └── requestFailed: not to be tried again ────────────▶ delivering
+//     ├──── pausing ◀──────────┘  │
+//     │       requestFailed       │ requestAnswered
 //     └──── deliveringPage ◀──────┘
-//             pageDelivered
+//             │       pageDelivered: more pages follow
+//             └── pageDelivered: the last page ─────────────────────────────────────────▶ delivering
 //
 // A cancellation and a time-out set the reason to stop. They withdraw a request that waits for a thread, and end a
 // pause or a wait for another object's answer. If a thread has begun the request, or a page is being delivered, the
-// machine waits: the event that ends that step then leads to `delivering`.
+// machine waits: the event that ends that step then leads to `delivering`. A program that has what it looked for
+// cancels in a block for an item, also of the last page. Nothing times out then: the server has answered.
 //
 // Invariants:
 // - An operation starts at most once (O-07), and only when every dependency finished or it was cancelled (O-09).
@@ -60,7 +62,7 @@ package enum OperationEvent: Hashable, Sendable {
     case requestBegan
     /// The request was withdrawn before a thread began it.
     case requestWithdrawn
-    /// The server answered. `isMoreToSend` is true if the answer is a page and another one follows.
+    /// The server answered. `isMoreToSend` is true if another page follows.
     case requestAnswered(isMoreToSend: Bool)
     /// The request failed, or the pool did not accept it.
     case requestFailed(RequestFailure)
@@ -72,7 +74,7 @@ package enum OperationEvent: Hashable, Sendable {
     case pauseBegan
     /// The pause is over, or was ended early.
     case pauseEnded
-    /// The blocks of the page have returned.
+    /// The blocks for the items of an answer have returned.
     case pageDelivered
     /// The blocks of `deliverCallbacks` have returned.
     case callbacksDelivered
@@ -151,10 +153,8 @@ package enum WorkAction: Hashable, Sendable {
     case pause(seconds: Double)
     /// End the pause early. Report `pauseEnded` unless the timer has fired.
     case endPause
-    /// Call the blocks of a page, then report `pageDelivered`.
+    /// Call the blocks for the items of an answer, then report `pageDelivered`.
     case deliverPage
-    /// Call the blocks of the last answer.
-    case deliverItems
     /// Call the blocks that end the operation, then report `callbacksDelivered`.
     case deliverCallbacks(OperationOutcome)
 }
@@ -190,7 +190,7 @@ package struct OperationState: Hashable, Sendable {
         case requesting(isAnswerHere: Bool)
         case awaitingAnswer
         case pausing
-        case deliveringPage
+        case deliveringPage(isLast: Bool)
     }
 
     private var phase = Phase.waiting
@@ -272,8 +272,9 @@ package struct OperationState: Hashable, Sendable {
         case .pauseBegan: return isStopping && phase == .working(.pausing) ? [.work(.endPause)] : []
         case .pauseEnded: return submitAgain(after: .pausing)
         case .pageDelivered:
-            if phase == .working(.deliveringPage) { failureCount = 0 }
-            return submitAgain(after: .deliveringPage)
+            if phase == .working(.deliveringPage(isLast: true)) { return endWork() }
+            if phase == .working(.deliveringPage(isLast: false)) { failureCount = 0 }
+            return submitAgain(after: .deliveringPage(isLast: false))
         case .callbacksDelivered:
             guard phase == .delivering else { return [.refuse(.noCallbacksDue)] }
             phase = .finished
@@ -324,6 +325,7 @@ package struct OperationState: Hashable, Sendable {
 
     private mutating func stop(_ reason: OperationOutcome) -> [OperationAction] {
         guard case .working(let step) = phase, !isStopping else { return [] }
+        guard step != .deliveringPage(isLast: true) || reason == .cancelled else { return [] }
         stopReason = reason
         switch step {
         case .queued: return [.work(.withdrawRequest)]
@@ -358,10 +360,9 @@ package struct OperationState: Hashable, Sendable {
 
     private mutating func requestAnswered(isMoreToSend: Bool) -> [OperationAction] {
         guard case .working(.requesting) = phase else { return [.refuse(.noSuchWork)] }
-        guard isMoreToSend else { return [.work(.deliverItems)] + endWork() }
-        phase = .working(.deliveringPage)
+        phase = .working(.deliveringPage(isLast: !isMoreToSend))
         // The next page is a separate request, and the time of the blocks does not count towards its limit.
-        return [.work(.cancelRequestTimer), .work(.deliverPage)]
+        return [.work(isMoreToSend ? .cancelRequestTimer : .cancelTimers), .work(.deliverPage)]
     }
 
     private mutating func requestFailed(_ failure: RequestFailure) -> [OperationAction] {

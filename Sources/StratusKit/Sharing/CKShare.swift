@@ -229,6 +229,11 @@ extension CKShare {
         sharing.withLock { $0.participant(participantID) }?.facts.oneTimeURL.flatMap { URL(string: $0) }
     }
 
+    /// ``oneTimeURL(for:)`` by the name that it has before Apple's systems of version 26.
+    public func __oneTimeURL(forParticipantID participantID: CKShare.Participant.ID) -> URL? {
+        oneTimeURL(for: participantID)
+    }
+
     /// Whether people who have the URL and are not invited may request access (P-20). Default: false. Only the owner
     /// and administrators may set it; for others it is a mistake, which fails the save.
     public var allowsAccessRequests: Bool {

@@ -97,6 +97,9 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     /// The participant's identifier within the share.
     public var participantID: CKShare.Participant.ID { facts.id }
 
+    /// ``participantID`` by its older name.
+    public var __participantID: CKShare.Participant.ID { participantID }
+
     /// Whether the participant had requested access (P-20).
     public var isApprovedRequester: Bool { facts.isApprovedRequester }
 

@@ -81,7 +81,7 @@ struct OperationExhaustiveTests {
             case .request: event = .requestAnswered(isMoreToSend: false)
             case .answer: event = .answerArrived
             case .pause: event = .pauseEnded
-            case .page: event = .pageDelivered
+            case .page, .lastPage: event = .pageDelivered
             case .callbacks: event = .callbacksDelivered
             }
             _ = place.history.violation(event, step(&place.state, event))

@@ -7,7 +7,7 @@
 struct OperationHistory: Hashable {
     /// What the shell was asked to do and has not reported. Once an operation has started, it is always one thing.
     enum Due: Hashable {
-        case nothing, thread, request, answer, pause, page, callbacks
+        case nothing, thread, request, answer, pause, page, lastPage, callbacks
     }
 
     private(set) var unfinishedDependencyCount = 0
@@ -60,7 +60,7 @@ struct OperationHistory: Hashable {
         case .requestAnswered, .answerAwaited: due != .request
         case .requestFailed: due != .thread && due != .request
         case .pauseEnded: due != .pause
-        case .pageDelivered: due != .page
+        case .pageDelivered: due != .page && due != .lastPage
         case .callbacksDelivered: due != .callbacks
         }
     }
@@ -84,7 +84,7 @@ struct OperationHistory: Hashable {
         case .cancelRequested:
             if isWorking { stopReason = stopReason ?? .cancelled }
             if !isFinished { wasCancelled = true }
-        case .timeOutReached: if isWorking { stopReason = stopReason ?? .timedOut }
+        case .timeOutReached: if isWorking, due != .lastPage { stopReason = stopReason ?? .timedOut }
         case .requestFailed: (due, failureCount) = (.nothing, failureCount + 1)
         case .answerAwaited: (due, isAnswerHere) = (isAnswerHere ? .nothing : .answer, false)
         case .answerArrived:
@@ -148,9 +148,8 @@ struct OperationHistory: Hashable {
             due = .pause
         case .endPause: if due != .pause || stopReason == nil { return "there is no pause to end" }
         case .deliverPage:
-            if event != .requestAnswered(isMoreToSend: true) { return "there is no page" }
-            due = .page
-        case .deliverItems: if event != .requestAnswered(isMoreToSend: false) { return "there is no answer" }
+            guard case .requestAnswered(let isMoreToSend) = event else { return "there is no answer" }
+            due = isMoreToSend ? .page : .lastPage
         case .deliverCallbacks(let outcome):
             if hasDelivered { return "the callbacks are delivered twice" }
             if due != .nothing { return "the callbacks overtake the work" }
@@ -177,8 +176,10 @@ struct OperationHistory: Hashable {
             if due == .pause, !isStopAsked(event, .pauseBegan, actions, .endPause) { return "the pause is not ended" }
         }
         guard isWorking, let rules else { return nil }
-        if isResourceTimed != (rules.resourceSeconds != nil) { return "the time of the operation is not counted" }
-        let isTimed = rules.requestSeconds != nil && !rules.retriesNetworkErrors && due != .page
+        let isAnswered = due == .lastPage
+        let isLimited = rules.resourceSeconds != nil && !isAnswered
+        if isResourceTimed != isLimited { return "the time of the operation is not counted" }
+        let isTimed = rules.requestSeconds != nil && !rules.retriesNetworkErrors && due != .page && !isAnswered
         return isRequestTimed == isTimed ? nil : "the time of the request is not counted"
     }
 

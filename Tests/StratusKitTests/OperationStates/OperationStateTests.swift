@@ -13,6 +13,8 @@ struct OperationStateTests {
         [.work(.cancelTimers), .work(.deliverCallbacks(outcome))]
     }
 
+    private static let lastPage: [OperationAction] = [.work(.cancelTimers), .work(.deliverPage)]
+
     private func actions(_ events: [OperationEvent]) -> [[OperationAction]] {
         var state = OperationState()
         return events.map { state.receive($0) }
@@ -31,11 +33,11 @@ struct OperationStateTests {
         #expect(
             actions([
                 .enqueued, .startCalled(isAllowed: true, byQueue: true), .inputsFixed(OperationRules()),
-                .startRequested, .requestQueued, .requestBegan, .requestAnswered(isMoreToSend: false),
+                .startRequested, .requestQueued, .requestBegan, .requestAnswered(isMoreToSend: false), .pageDelivered,
                 .callbacksDelivered,
             ]) == [
                 [], [.callMain], [], [.isExecutingChanged(true), .work(.submitRequest)], [], [.work(.sendRequest)],
-                [.work(.deliverItems)] + Self.delivery(.workEnded), Self.end,
+                Self.lastPage, Self.delivery(.workEnded), Self.end,
             ])
     }
 
@@ -71,8 +73,8 @@ struct OperationStateTests {
         #expect(
             workActions(
                 OperationRules(),
-                [.cancelRequested, .requestAnswered(isMoreToSend: false), .callbacksDelivered]) == [
-                    [.isCancelledChanged], [.work(.deliverItems)] + Self.delivery(.cancelled), Self.end,
+                [.cancelRequested, .requestAnswered(isMoreToSend: false), .pageDelivered, .callbacksDelivered]) == [
+                    [.isCancelledChanged], Self.lastPage, Self.delivery(.cancelled), Self.end,
                 ])
     }
 
@@ -92,9 +94,20 @@ struct OperationStateTests {
         #expect(
             workActions(
                 OperationRules(),
-                [.requestAnswered(isMoreToSend: false), .cancelRequested, .callbacksDelivered]) == [
-                    [.work(.deliverItems)] + Self.delivery(.workEnded), [.isCancelledChanged], Self.end,
+                [.requestAnswered(isMoreToSend: false), .pageDelivered, .cancelRequested, .callbacksDelivered]) == [
+                    Self.lastPage, Self.delivery(.workEnded), [.isCancelledChanged], Self.end,
                 ])
+    }
+
+    @Test("[O-08] cancelled in a block for an item of the last page, it delivers as cancelled; no time is over then")
+    func cancelledInItem() {
+        let answer = OperationEvent.requestAnswered(isMoreToSend: false)
+        #expect(
+            workActions(OperationRules(), [answer, .timeOutReached, .cancelRequested, .pageDelivered]) == [
+                Self.lastPage, [], [.isCancelledChanged], Self.delivery(.cancelled),
+            ])
+        #expect(
+            workActions(OperationRules(), [answer, .timeOutReached, .pageDelivered]).last == Self.delivery(.workEnded))
     }
 
     @Test("cancelled after the finish, or a second time, it does nothing")
@@ -112,12 +125,12 @@ struct OperationStateTests {
     func timeOut() {
         let answer = OperationEvent.requestAnswered(isMoreToSend: false)
         #expect(
-            workActions(OperationRules(), [.timeOutReached, .cancelRequested, answer]) == [
-                [], [.isCancelledChanged], [.work(.deliverItems)] + Self.delivery(.timedOut),
+            workActions(OperationRules(), [.timeOutReached, .cancelRequested, answer, .pageDelivered]) == [
+                [], [.isCancelledChanged], Self.lastPage, Self.delivery(.timedOut),
             ])
         #expect(
-            workActions(OperationRules(), [.cancelRequested, .timeOutReached, answer]).last
-                == [.work(.deliverItems)] + Self.delivery(.cancelled))
+            workActions(OperationRules(), [.cancelRequested, .timeOutReached, answer, .pageDelivered]).last
+                == Self.delivery(.cancelled))
         #expect(actions([.timeOutReached]) == [[]])
     }
 

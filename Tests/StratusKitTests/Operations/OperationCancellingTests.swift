@@ -50,6 +50,34 @@ import Testing
         #expect(try await bench.stored(["a"]) == ["a"])
     }
 
+    @Test("[O-08] cancelled by a block for an item: the other items are reported, the result is operationCancelled")
+    func inItem() async throws {
+        let bench = try OperationBench()
+        let trace = Trace()
+        let operation = CKModifyRecordsOperation(recordsToSave: [makeRecord("a"), makeRecord("b")])
+        operation.perRecordSaveBlock = { [unowned operation] in
+            trace.note("\($0.recordName) \(outcome($1))")
+            operation.cancel()
+        }
+        operation.modifyRecordsResultBlock = { trace.note(outcome($0)) }
+        await bench.run(operation)
+        #expect(trace.all == ["a ok", "b ok", "operationCancelled"])
+        #expect(try await bench.stored(["a", "b"]) == ["a", "b"])
+    }
+
+    @Test("[O-08] a query that is cancelled when it has found its record ends as cancelled, without a cursor")
+    func inMatch() async throws {
+        let bench = try OperationBench()
+        await bench.run(CKModifyRecordsOperation(recordsToSave: [makeRecord("a"), makeRecord("b")]))
+        let query = CKQuery(recordType: makeRecord("a").recordType, predicate: NSPredicate(value: true))
+        let trace = Trace()
+        let operation = CKQueryOperation(query: query)
+        operation.recordMatchedBlock = { [unowned operation] _, _ in operation.cancel() }
+        operation.queryResultBlock = { trace.note(outcome($0.map { _ in })) }
+        await bench.run(operation)
+        #expect(trace.all == ["operationCancelled"])
+    }
+
     @Test("[O-08] cancelled while it waits for a thread: it ends at once, and nothing is sent")
     func queued() async throws {
         let bench = try OperationBench(threadCount: 1)

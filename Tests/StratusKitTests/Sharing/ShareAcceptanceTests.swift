@@ -143,6 +143,7 @@ import Testing
         #expect(guest.userIdentity.lookupInfo == nil)
         #expect(guest.userIdentity.nameComponents == nil)
         #expect(share.oneTimeURL(for: share.owner.participantID) == nil)
+        #expect(share.__oneTimeURL(forParticipantID: guest.__participantID) == url)
         #expect(await failure { try await stage.accept(share, as: stage.dave) } == "unknownItem")
         // Bob has an invitation of his own.
         #expect(await failure { try await stage.accept(url, as: stage.bob) } == "participantAlreadyInvited")
