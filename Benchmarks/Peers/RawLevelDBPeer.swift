@@ -13,7 +13,8 @@ import StratusRecords
 import StratusWorkloads
 
 /// The same bytes in a bare LevelDB.
-@safe final class RawLevelDBPeer: @unchecked Sendable {  // because LevelDB is, and the shared batch is one thread's
+// because LevelDB is, and the shared batch is one thread's
+@safe final class RawLevelDBPeer: ReferencePeer, @unchecked Sendable {
     private let options: OpaquePointer
     private let cache: OpaquePointer
     private let filter: OpaquePointer
@@ -130,6 +131,27 @@ import StratusWorkloads
         }
         guard let value = unsafe found else { throw PeerError("A record is missing in the raw LevelDB.") }
         unsafe leveldb_free(value)
+        return count
+    }
+
+    func byteCount(of keys: [[UInt8]]) throws -> Int { try keys.reduce(0) { try $0 + byteCount(of: $1) } }
+
+    func entryCount(below prefix: [UInt8]) throws -> Int {
+        let iterator = unsafe leveldb_create_iterator(database, readOptions)
+        defer { unsafe leveldb_iter_destroy(iterator) }
+        unsafe prefix.withCharacters { unsafe leveldb_iter_seek(iterator, $0, prefix.count) }
+        var count = 0
+        while unsafe leveldb_iter_valid(iterator) != 0 {
+            var keyCount = 0
+            let key = unsafe leveldb_iter_key(iterator, &keyCount)
+            guard unsafe UnsafeRawBufferPointer(start: key, count: keyCount).starts(with: prefix) else { break }
+            var valueCount = 0
+            let value = unsafe leveldb_iter_value(iterator, &valueCount)
+            _ = unsafe Array(UnsafeRawBufferPointer(start: value, count: valueCount))
+            count += 1
+            unsafe leveldb_iter_next(iterator)
+        }
+        try unsafe Self.checked { unsafe leveldb_iter_get_error(iterator, $0) }
         return count
     }
 

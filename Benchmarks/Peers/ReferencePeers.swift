@@ -9,12 +9,14 @@ import CRocksDB
 import Foundation
 import StratusLevelDB
 
-/// A key-value store that holds what raw LevelDB holds.
+/// A key-value store that holds the keys and values of our records.
 protocol ReferencePeer {
     /// One durable commit.
     func write(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws
     /// Reads the values under these keys, and returns their bytes, in one snapshot where the store needs one.
     func byteCount(of keys: [[UInt8]]) throws -> Int
+    /// Reads the entries whose keys begin with `prefix`, in their order, and returns their number.
+    func entryCount(below prefix: [UInt8]) throws -> Int
     /// What the store says of its compactions; it changes while one runs.
     var statisticsText: String { get }
     func close()
@@ -81,6 +83,30 @@ protocol ReferencePeer {
             count += unsafe Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)).count
         }
         return count
+    }
+
+    func entryCount(below prefix: [UInt8]) throws -> Int {
+        var transaction: OpaquePointer?
+        try unsafe Self.check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction))
+        defer { unsafe mdb_txn_abort(transaction) }
+        var cursor: OpaquePointer?
+        try unsafe Self.check(mdb_cursor_open(transaction, database, &cursor))
+        defer { unsafe mdb_cursor_close(cursor) }
+        var count = 0
+        var value = unsafe MDB_val()
+        return try unsafe Self.withValue(prefix) { key in
+            var status = unsafe mdb_cursor_get(cursor, key, &value, MDB_SET_RANGE)
+            while status == MDB_SUCCESS {
+                let found = unsafe UnsafeRawBufferPointer(start: key.pointee.mv_data, count: key.pointee.mv_size)
+                guard unsafe found.starts(with: prefix) else { return count }
+                // As in `byteCount`: copying is reading.
+                _ = unsafe Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
+                count += 1
+                unsafe status = mdb_cursor_get(cursor, key, &value, MDB_NEXT)
+            }
+            if status != MDB_NOTFOUND { try Self.check(status) }
+            return count
+        }
     }
 
     @unsafe private static func withValue<Result>(
@@ -168,6 +194,25 @@ protocol ReferencePeer {
             total += count
         }
         return total
+    }
+
+    func entryCount(below prefix: [UInt8]) throws -> Int {
+        let iterator = unsafe rocksdb_create_iterator(database, readOptions)
+        defer { unsafe rocksdb_iter_destroy(iterator) }
+        unsafe prefix.withCharacters { unsafe rocksdb_iter_seek(iterator, $0, prefix.count) }
+        var count = 0
+        while unsafe rocksdb_iter_valid(iterator) != 0 {
+            var keyCount = 0
+            let key = unsafe rocksdb_iter_key(iterator, &keyCount)
+            guard unsafe UnsafeRawBufferPointer(start: key, count: keyCount).starts(with: prefix) else { break }
+            var valueCount = 0
+            let value = unsafe rocksdb_iter_value(iterator, &valueCount)
+            _ = unsafe Array(UnsafeRawBufferPointer(start: value, count: valueCount))
+            count += 1
+            unsafe rocksdb_iter_next(iterator)
+        }
+        try unsafe Self.checked { unsafe rocksdb_iter_get_error(iterator, $0) }
+        return count
     }
 
     var statisticsText: String {

@@ -159,8 +159,7 @@ enum NewQueryPageWorkload: QueryWorkload {
                         try expect(run.sqlite.read { try $0.records(ofSizes: ranges[page]).count })
                     }
                 },
-            ]
-        )
+            ] + run.referenceGets(rawKeys, pagesOf))
         run.addNewPages(name, "100 of a range", times, rawBar: .atMost(1.4), sqliteBar: .atLeast(0.6))
     }
 }

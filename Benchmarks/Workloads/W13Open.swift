@@ -32,12 +32,14 @@ enum OpenWorkload: Workload {
         run.raw.close()
         try run.sqlite.close()
         run.sqliteInC.close()
+        for reference in run.references { reference.store.close() }
         let result = try body()
         run.stratus = try StratusSide(at: run.folder + "/stratus")
         run.raw = try RawLevelDBPeer(path: run.folder + "/leveldb")
         run.sqlite = try SQLitePeer(
             path: run.folder + "/sqlite.db", cacheByteCount: SQLitePeer.sharedCacheByteCount)
         run.sqliteInC = try SQLiteInCPeer(path: run.folder + "/sqlite-c.db")
+        try run.openReferences()
         return result
     }
 
@@ -103,7 +105,7 @@ struct OpenTask: Codable {
 struct OpenMeasurement: Codable {
     /// Who is opened and asked.
     enum Contestant: String, CaseIterable, ExpressibleByArgument {
-        case stratus, leveldb, sqlite, sqliteInC
+        case stratus, leveldb, sqlite, sqliteInC, lmdb, rocksdb
 
         /// Its directory or file in the folder of the run.
         var name: String {
@@ -112,6 +114,19 @@ struct OpenMeasurement: Codable {
             case .leveldb: "/leveldb"
             case .sqlite: "/sqlite.db"
             case .sqliteInC: "/sqlite-c.db"
+            case .lmdb: "/lmdb"
+            case .rocksdb: "/rocksdb"
+            }
+        }
+
+        var title: String {
+            switch self {
+            case .stratus: "Stratus"
+            case .leveldb: "raw LevelDB"
+            case .sqlite: "GRDB"
+            case .sqliteInC: "SQLite in C"
+            case .lmdb: "LMDB"
+            case .rocksdb: "RocksDB"
             }
         }
     }
@@ -174,7 +189,7 @@ struct OpenMeasurement: Codable {
             let sqlite = try Self.openSQLite(task)
             try measureQuestions(task) { names in _ = try sqlite.read { try $0.share(of: names) } }
             try sqlite.close()
-        case .sqliteInC: break
+        case .sqliteInC, .lmdb, .rocksdb: break
         }
         guard contestant == .stratus else { return }
         openings = opens.map { _ in [] }

@@ -19,12 +19,13 @@ enum ColdWorkload: QueryWorkload {
         var task = try OpenTask(run)
         task.cold = try questions(run)
         try run.waitForRest()
+        let references: [OpenMeasurement.Contestant] = run.references.isEmpty ? [] : [.lmdb, .rocksdb]
+        let contestants: [OpenMeasurement.Contestant] = [.stratus, .leveldb, .sqlite, .sqliteInC] + references
         let answers = try OpenWorkload.closing(run) {
-            try OpenMeasurement.Contestant.allCases.map { try OpenMeasurement.inOwnProcess($0, task).cold }
+            try contestants.map { try OpenMeasurement.inOwnProcess($0, task).cold }
         }
-        let names = ["Stratus", "raw LevelDB", "GRDB", "SQLite in C"]
         for work in ColdWork.allCases {
-            for (peer, answer) in zip(names, answers).dropFirst() {
+            for (peer, answer) in zip(contestants.map(\.title), answers).dropFirst() {
                 guard let own = answers[0]?.medians[work], let theirs = answer?.medians[work] else { continue }
                 run.add(
                     Figure(name, work.subject, own, work.unit, against: peer, theirs, ratio: .theirsOverOurs, .none))
@@ -132,6 +133,8 @@ struct ColdMeasurement: Codable {
         return switch contestant {
         case .stratus: try ColdStratus(path)
         case .leveldb: ColdRawStore(raw: try RawLevelDBPeer(path: path), task: task)
+        case .lmdb: ColdRawStore(raw: try LMDBPeer(path: path), task: task)
+        case .rocksdb: ColdRawStore(raw: try RocksDBPeer(path: path), task: task)
         case .sqlite: ColdSQLite(sqlite: try OpenMeasurement.openSQLite(task))
         case .sqliteInC: ColdSQLiteInC(sqlite: try SQLiteInCPeer(path: path))
         }
@@ -196,13 +199,14 @@ private struct ColdStratus: ColdStore {
 
 /// Raw gets of the records that the others answer with. It has no feed.
 private struct ColdRawStore: ColdStore {
-    let raw: RawLevelDBPeer
+    let raw: any ReferencePeer
     let task: OpenTask
 
     func asker(_ work: ColdWork, _ questions: ColdQuestions) -> (() throws -> Void)? {
         switch work {
         case .open, .sync: return nil
         case .question:
+            guard let raw = raw as? RawLevelDBPeer else { return nil }
             let root = task.parentPrefix + names([questions.root])[0].text.utf8 + [0]
             return { _ = try raw.walk(from: root, prefix: task.parentPrefix) }
         case .fetch: return get(questions.records)
@@ -213,7 +217,7 @@ private struct ColdRawStore: ColdStore {
 
     private func get(_ indices: [Int]) -> () throws -> Void {
         let keys = names(indices).map { task.recordPrefix + $0.text.utf8 + [0] }
-        return { for key in keys { _ = try raw.byteCount(of: key) } }
+        return { _ = try raw.byteCount(of: keys) }
     }
 
     func close() { raw.close() }

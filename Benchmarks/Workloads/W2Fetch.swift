@@ -156,15 +156,18 @@ extension Stopwatch {
 }
 
 extension BenchmarkRun {
-    /// Adds what Stratus, raw gets of the same records, SQLite in C and GRDB took for a page that was read for the
-    /// first time, in seconds and in this order.
+    /// Adds what Stratus, raw gets of the same records, SQLite in C, GRDB and gets in the references took for a page
+    /// that was read for the first time, in seconds and in this order.
     func addNewPages(_ workload: String, _ subject: String, _ seconds: [Double], rawBar: Bar, sqliteBar: Bar) {
         let times = seconds.map { $0 * 1e6 }
         let peers: [(String, Double, Figure.Ratio, Bar)] = [
             ("raw gets", times[1], .ourShareOfTheirs, rawBar), ("SQLite in C", times[2], .theirsOverOurs, sqliteBar),
             ("GRDB", times[3], .theirsOverOurs, .none),
         ]
-        for (peer, time, ratio, bar) in peers {
+        let gets = zip(references, times.dropFirst(4)).map { reference, time in
+            ("gets in \(reference.name)", time, Figure.Ratio.ourShareOfTheirs, Bar.none)
+        }
+        for (peer, time, ratio, bar) in peers + gets {
             add(Figure(workload, subject, times[0], "µs", against: peer, time, ratio: ratio, bar))
         }
     }

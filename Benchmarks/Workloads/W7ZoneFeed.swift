@@ -132,6 +132,11 @@ enum FirstSyncWorkload: Workload {
         func expect(_ total: Int) throws {
             guard total >= count else { throw PeerError("A first sync lacks records: it has \(total).") }
         }
+        let prefix = try OpenTask(run).recordPrefix
+        let references = [("raw LevelDB", run.raw as any ReferencePeer)] + run.references
+        let scans = references.map { reference in
+            { try Stopwatch.seconds { try expect(reference.1.entryCount(below: prefix)) } / Double(count) }
+        }
         let times = try Stopwatch.medians(
             warmsUp: false,
             [
@@ -161,8 +166,14 @@ enum FirstSyncWorkload: Workload {
                         try expect(total)
                     } / Double(count)
                 },
-            ]
+            ] + scans
         ).map { $0 * 1e6 }
+        for (reference, time) in zip(references, times.dropFirst(3)) {
+            run.add(
+                Figure(
+                    name, "a record", times[0], "µs", against: "a scan of \(reference.0)", time,
+                    ratio: .ourShareOfTheirs, .none))
+        }
         for (peer, time, bar) in [("SQLite in C", times[1], Bar.atLeast(0.5)), ("GRDB", times[2], .none)] {
             run.add(Figure(name, "a record", times[0], "µs", against: peer, time, ratio: .theirsOverOurs, bar))
         }
@@ -214,8 +225,7 @@ enum NewChangesWorkload: Workload {
                 },
                 { for place in places($0) { try run.sqliteInC.readPage(positions[place]) } },
                 { for place in places($0) { try run.sqlite.readPage(positions[place]) } },
-            ]
-        )
+            ] + run.referenceGets(rawKeys, places))
         run.addNewPages(name, subject, times, rawBar: rawBar, sqliteBar: sqliteBar)
         return last
     }
@@ -267,7 +277,7 @@ struct RecordChanges {
             }
             let records = indices[range].map { data.record($0) }
             let plan = try run.stratus.save(records, in: StratusSide.mainZone)
-            try run.raw.write(plan.mutations.pairs)
+            try run.writeRaw(plan.mutations.pairs)
             let rows = zip(range, zip(indices[range], records)).map { position, row in
                 (record: row.1, content: data.content(of: row.0), change: firstChange + position)
             }

@@ -38,7 +38,8 @@ final class BenchmarkRun {
     /// The same entries, but the log of a large batch is synced as Stratus syncs it.
     let rawBeside: RawLevelDBPeer
     /// References without bars. Their loads take long, so they take part on request only.
-    let references: [(name: String, store: any ReferencePeer)]
+    private(set) var references: [(name: String, store: any ReferencePeer)] = []
+    private let hasReferences: Bool
     private(set) var figures: [Figure] = []
     private(set) var plots: [Plot] = []
     /// The server over our own store, made when a workload first asks for it.
@@ -67,12 +68,29 @@ final class BenchmarkRun {
         sqliteInC = try SQLiteInCPeer(path: folder + "/sqlite-c.db", pageByteCount: pageByteCount)
         try sqliteInC.checkPlans(withSizes: false)
         rawBeside = try RawLevelDBPeer(path: folder + "/leveldb-beside", like: options, syncsBeside: true)
-        references =
-            hasReferences
-            ? [
-                ("LMDB", try LMDBPeer(path: folder + "/lmdb")),
-                ("RocksDB", try RocksDBPeer(path: folder + "/rocksdb", like: options)),
-            ] : []
+        self.hasReferences = hasReferences
+        try openReferences()
+    }
+
+    func openReferences() throws {
+        guard hasReferences else { return }
+        references = [
+            ("LMDB", try LMDBPeer(path: folder + "/lmdb")),
+            ("RocksDB", try RocksDBPeer(path: folder + "/rocksdb", like: options)),
+        ]
+    }
+
+    /// Writes to raw LevelDB and the references what Stratus has written.
+    func writeRaw(_ mutations: [(key: [UInt8], value: [UInt8]?)]) throws {
+        try raw.write(mutations)
+        for reference in references { try reference.store.write(mutations) }
+    }
+
+    /// Contestants that get pages of entries, one for each reference. `pages` are those of a round.
+    func referenceGets(_ keys: [[[UInt8]]], _ pages: @escaping (Int) -> Range<Int>) -> [(Int) throws -> Void] {
+        references.map { reference in
+            { round in for page in pages(round) { _ = try reference.store.byteCount(of: keys[page]) } }
+        }
     }
 
     /// Waits until no log-structured store compacts what was written before, so that readers are compared and not
