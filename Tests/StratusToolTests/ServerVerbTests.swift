@@ -412,6 +412,30 @@ struct ServerVerbTests {
         try await TestThreads.offPool { store.close() }
     }
 
+    @Test("verbs that create a store on a server print what is unsafe there")
+    func unsafeSettings() async throws {
+        let other = try PostgresTestStore()
+        let run = try await shell(
+            """
+            "$TOOL" init --store "$URL" && "$TOOL" init --json --store "$URL" && "$TOOL" copy "$URL" '\(other.url)'
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        // The server of the tests does not sync. With --json only errors are printed beside the answer.
+        let unsafe = "note: A crash of the machine loses commits"
+        let notes = run.errors.split(separator: "\n").filter { $0.hasPrefix(unsafe) }
+        #expect(notes.count == 3, "\(run.errors)")
+    }
+
+    @Test("a verb says that no server answers, and what in an address is wrong")
+    func unreachable() async throws {
+        let silent = try await shell("\"$TOOL\" stats --store postgresql://stratus@127.0.0.1:1/notes")
+        #expect(silent.status != 0)
+        #expect(silent.errors.contains("No server answers"), "\(silent.errors)")
+        let wrong = try await shell("\"$TOOL\" stats --store 'postgresql://stratus@127.0.0.1/notes?sslmod=require'")
+        #expect(wrong.status != 0)
+        #expect(wrong.errors.contains("sslmod"), "\(wrong.errors)")
+    }
+
     @Test("a directory has no roles")
     func rolesOfDirectory() async throws {
         let run = try await shell("\"$TOOL\" init --host-role notes --store store")

@@ -167,6 +167,8 @@ extension Stratus {
         public let errorCode: CKError.Code?
         /// The description of that error, including its variables.
         public let errorDescription: String?
+        /// The error's message without code and variables.
+        package let errorMessage: String?
 
         init(_ event: CloudEvent) {
             operation = Operation(event.kind)
@@ -179,6 +181,7 @@ extension Stratus {
             durationSeconds = event.durationSeconds
             errorCode = event.error.flatMap { CKError.Code(rawValue: $0.code.rawValue) }
             errorDescription = event.error.map(\.description)
+            errorMessage = event.error.map(\.message)
         }
     }
 }

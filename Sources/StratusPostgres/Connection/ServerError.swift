@@ -59,8 +59,10 @@ struct ServerError: Error, Hashable, Sendable {
     enum Origin: Hashable, Sendable {
         /// The server has refused a statement, or a connection.
         case server
-        /// The connection broke, or was not made.
+        /// The connection broke.
         case connection
+        /// No connection was made, and no server said why.
+        case unreachable
         /// The caller's time is over.
         case deadline
         /// The server has answered what cannot be.
@@ -105,7 +107,7 @@ struct ServerError: Error, Hashable, Sendable {
 
     var errorClass: ErrorClass {
         switch origin {
-        case .connection, .protocolMismatch: return .reconnect
+        case .connection, .unreachable, .protocolMismatch: return .reconnect
         case .deadline: return .code(.unavailable)
         case .pooler: return .code(.invalidRequest)
         case .server: break
@@ -182,6 +184,10 @@ struct ServerError: Error, Hashable, Sendable {
             return (.invalidRequest, "Something between the host and PostgreSQL shares its sessions: connect directly.")
         case .reconnect where state?.description == "25006":
             return (.unavailable, "The server takes no writes: connect to the primary server.")
+        case .reconnect where origin == .unreachable:
+            return (
+                .unavailable, "No server answers: check the address's host and port, and that PostgreSQL runs there."
+            )
         case .reconnect: return (.unavailable, "The connection to PostgreSQL was lost: try again.")
         case .wait where state?.description == "53300":
             return (

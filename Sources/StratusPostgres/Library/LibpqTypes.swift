@@ -227,7 +227,8 @@ extension ConnectionInfo {
             let text = unsafe message.map { unsafe [UInt8](String(cString: $0).utf8) } ?? []
             unsafe symbols.freeMemory(message)
             throw StoreError(
-                .invalidRequest, "The address of PostgreSQL cannot be read: percent-encode special characters.",
+                .invalidRequest,
+                "The address of PostgreSQL cannot be read: correct what the cause names, or percent-encode it.",
                 cause: Secrets(parts.possibleSecrets).redacting(text))
         }
         defer { unsafe symbols.conninfoFree(list) }

@@ -16,7 +16,7 @@ struct OpenedStore {
     /// The contents of assets, if they are in the store.
     var contents: AssetStore?
     /// What the operator of a server should know.
-    var notices: [StoreError] = []
+    var notices: [String] = []
     /// Asks the server that has the store for its figures; nil for a store in a directory.
     var serverFigures: (() throws -> StoreServer.Figures)?
     /// Closes a store that has neither files nor a host.
@@ -129,7 +129,7 @@ struct OpenedStore {
 
     /// Notes to show before the verb begins.
     var notes: [String] {
-        [copyNote, droppedCommitNote].compactMap { $0 } + notices.map { "note: " + VisibleText.of($0.message) }
+        [copyNote, droppedCommitNote].compactMap { $0 } + notices.map { "note: " + VisibleText.of($0) }
     }
 
     private var droppedCommitNote: String? {

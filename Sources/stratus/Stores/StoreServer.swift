@@ -7,6 +7,7 @@ import StratusLayout
 import StratusPostgres
 import StratusRecords
 import StratusStore
+import Synchronization
 
 /// Opens stores on a server.
 enum StoreServer {
@@ -59,7 +60,7 @@ enum StoreServer {
                 engine: engine, files: nil,
                 host: opening.isReading ? ReadHost(ReadStore(engine, assets: contents)) : nil)
             opened.contents = contents
-            opened.notices = notices
+            opened.notices = notices.map(\.message)
             opened.serverFigures = { Figures(try store.figures()) }
             opened.onClose = {
                 // A host of verbs closes the store itself.
@@ -83,11 +84,17 @@ enum StoreServer {
         options.migratesOlderFormat = opening == .migrating
         options.excludesHosts = [.owningAsClient, .migrating, .creatingForItself].contains(opening)
         options.logger = nil
+        let notices = Mutex<[String]>([])
+        options.onEvent = { event in
+            guard event.operation == .openStore, let notice = event.errorMessage else { return }
+            notices.withLock { $0.append(notice) }
+        }
         let stratus = try Stratus.open(at: url, options: options)
         do {
             let service = try stratus.service
             var opened = OpenedStore(engine: service.engine, files: nil, host: stratus)
             opened.contents = service.assets
+            opened.notices = notices.withLock { $0 }
             return opened
         } catch {
             stratus.close()
@@ -114,9 +121,11 @@ enum StoreServer {
     /// Whether there is no store at a URL.
     static func isMissing(_ url: String) throws -> Bool { try format(of: url) == nil }
 
-    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy.
-    static func openTarget(_ url: String) throws -> any OrderedStore {
-        try open(url, .alone, createsTables: true).store
+    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Returns also
+    /// what an operator should know of the server.
+    static func openTarget(_ url: String) throws -> (store: any OrderedStore, notices: [String]) {
+        let (store, notices) = try open(url, .alone, createsTables: true)
+        return (store, notices.map(\.message))
     }
 
     private static func open(

@@ -60,6 +60,7 @@ struct CopyStore: ParsableCommand {
             if from.isServer { try operations.take(from: session.engine) }
             let target = try TargetStore.open(to, resuming: resume)
             defer { target.store.close() }
+            if !json { for notice in target.notices { Console.note("note: " + VisibleText.of(notice)) } }
             let progress = ProgressLine("copying", on: console)
             var copier = StoreCopier(
                 from: session.engine, to: target.store, assets: (session.assets, target.assets),
@@ -134,6 +135,8 @@ private struct TargetStore {
     let assets: (RecordEngine) -> AssetStore
     /// Writes this software's format to the marker of a directory, which may be of an older one.
     var adoptFormat: () throws -> Void = {}
+    /// What an operator should know of the server.
+    var notices: [String] = []
 
     static func open(_ address: StoreAddress, resuming: Bool) throws -> TargetStore {
         switch address {
@@ -141,7 +144,8 @@ private struct TargetStore {
             let (store, adoptFormat) = try StoreFiles.openTarget(path, resuming: resuming)
             return TargetStore(store: store, assets: { _ in LiveCopy.assets(in: path) }, adoptFormat: adoptFormat)
         case .server(let url):
-            return TargetStore(store: try StoreServer.openTarget(url), assets: { StoreServer.contents(over: $0) })
+            let (store, notices) = try StoreServer.openTarget(url)
+            return TargetStore(store: store, assets: { StoreServer.contents(over: $0) }, notices: notices)
         }
     }
 }

@@ -37,7 +37,7 @@ struct Init: ParsableCommand {
             _ = try StoreServer.create(url, grantingTo: hostRole)
         }
         let (isNew, account) = try StoreSession.make(
-            at: store.store, account: createAccount, mayBeServed: true)
+            at: store.store, account: createAccount, mayBeServed: true, showsNotes: !store.json)
         let shown = StoreAddress(parsing: store.store).shown
         try console.line("store \(VisibleText.of(shown)) \(isNew ? "created" : "exists")")
         if let account {
@@ -52,7 +52,7 @@ extension StoreSession {
     /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new.
     /// With `mayBeServed`, a process that has the store open creates the account.
     static func make(
-        at place: String, account externalID: String?, mayBeServed: Bool
+        at place: String, account externalID: String?, mayBeServed: Bool, showsNotes: Bool = false
     ) throws -> (isNew: Bool, Stratus.Account?) {
         let address = StoreAddress(parsing: place)
         let isNew =
@@ -63,6 +63,7 @@ extension StoreSession {
         let opened = try OpenedStore.open(address, mayBeServed ? .creatingAsClient : .creatingForItself)
         do {
             defer { opened.close() }
+            if showsNotes { for note in opened.notes { Console.note(note) } }
             return (
                 isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) }
             )
