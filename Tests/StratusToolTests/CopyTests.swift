@@ -49,7 +49,8 @@ struct CopyTests {
         #expect(try await shell("\"$TOOL\" init --store fresh").status == 0)
         #expect(try await shell("\"$TOOL\" copy store fresh").status == 0)
         for (line, status, words) in [
-            ("copy store fresh", 1, "not empty"), ("copy store store", 1, "itself"),
+            ("copy store fresh", 1, "not empty"), ("copy store fresh", 1, "target: fresh"),
+            ("copy store store", 1, "itself"),
             ("copy store ./store/", 1, "itself"), ("copy store store/inside", 1, "nothing else"),
             ("copy nowhere other", 3, "no store"),
             ("copy store fresh --resume", 1, "not empty"),

@@ -50,18 +50,18 @@ struct RecordLine {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// `{"record":…,"name":…,"type":…,"parent":…,"share":…,"hasChildren":…,"size":…,"modified":…}`
+    /// `{"record":…,"name":…,"type":…,"parent":…,"share":…,"hasChildren":…,"size":…,"modified":…,"target":…}`; null for
+    /// what the record does not have.
     var object: JSONObject {
-        var object: JSONObject = [
+        var (size, modified, target): (Int64?, String?, String?)
+        if case .int64(let count)? = record.fields[TreeField.size]?.value { size = count }
+        if case .date(let date)? = record.fields[TreeField.modified]?.value { modified = Quantities.timestamp(date) }
+        if case .string(let text)? = record.fields[TreeField.target]?.value { target = text }
+        return [
             "record": record.name.text, "name": record.label, "type": record.type.text, "parent": record.parent?.text,
-            "share": record.share?.text, "hasChildren": hasChildren,
+            "share": record.share?.text, "hasChildren": hasChildren, "size": size, "modified": modified,
+            "target": target,
         ]
-        if case .int64(let count)? = record.fields[TreeField.size]?.value { object.add("size", count) }
-        if case .date(let date)? = record.fields[TreeField.modified]?.value {
-            object.add("modified", Quantities.timestamp(date))
-        }
-        if case .string(let target)? = record.fields[TreeField.target]?.value { object.add("target", target) }
-        return object
     }
 }
 

@@ -73,7 +73,11 @@ struct CopyStore: ParsableCommand {
                 progress: { told in
                     progress.update(told.part.words, told.doneCount, of: told.totalCount, told.part.unit)
                 })
-            return try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
+            do {
+                return try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
+            } catch let error as StoreError {
+                throw error.adding(["target": to.shown])
+            }
         }
         try show(report, from, to, .now - started, console)
     }
