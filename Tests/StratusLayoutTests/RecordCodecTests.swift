@@ -77,6 +77,22 @@ struct RecordCodecTests {
         return try RecordCodec.decode("a", bytes.span, fields: .only(["f"])).record.fields["f"]?.value
     }
 
+    @Test("each selection of some keys decodes these fields, whatever the others are called")
+    func selections() throws {
+        let keys: [FieldKey] = [
+            "a", "ab", "ac", "b", "ba", "\u{E9}", "e\u{301}", "no small text: a", "no small text: b",
+        ]
+        var stored = LayoutSamples.smallRecord
+        stored.record.fields = [:]
+        for (index, key) in keys.enumerated() { stored.record.fields[key] = Field(.int64(Int64(index))) }
+        let bytes = try RecordCodec.encoded(stored)
+        for bits in 0..<1 << keys.count {
+            let selected = Set(keys.indices.filter { bits >> $0 & 1 == 1 }.map { keys[$0] })
+            let decoded = try RecordCodec.decode("b", bytes.span, fields: .only(selected.union(["absent"])))
+            #expect(decoded.record.fields == stored.record.fields.only(selected))
+        }
+    }
+
     @Test("fields that are not requested are left out; the header and the system fields are always included")
     func selection() throws {
         let full = LayoutSamples.fullRecord

@@ -223,6 +223,17 @@ struct FieldEntry {
         }
         return String(copying: text)
     }
+
+    func hasKey(_ text: String, _ reader: borrowing ValueReader) -> Bool {
+        let key = text.utf8
+        guard key.count == keyRange.count else { return false }
+        var position = keyRange.lowerBound
+        for byte in key {
+            guard reader.bytes[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
 }
 
 /// Steps from field to field of an encoded record, and checks keys and lengths. Keys must ascend strictly.

@@ -18,6 +18,19 @@ package enum FieldSelection: Hashable, Sendable {
     case all
     case none
     case only(Set<FieldKey>)
+
+    /// Below this number it costs less to compare keys one by one than to make a text of a field's key and to hash it.
+    private static let comparedKeyCount = 8
+
+    /// The key of a field; nil if it is not selected.
+    fileprivate func key(
+        of entry: FieldEntry, _ reader: borrowing ValueReader
+    ) throws(StoreError) -> FieldKey? {
+        guard case .only(let keys) = self else { return FieldKey(try entry.key(reader)) }
+        if keys.count < Self.comparedKeyCount { return keys.first { entry.hasKey($0.text, reader) } }
+        let key = FieldKey(try entry.key(reader))
+        return keys.contains(key) ? key : nil
+    }
 }
 
 /// Encodes and decodes live records.
@@ -86,8 +99,7 @@ package enum RecordCodec {
         var cursor = FieldCursor(count: try reader.readCount())
         if case .all = selection { stored.record.fields.reserveCapacity(cursor.remainingCount) }
         while let entry = try cursor.next(&reader) {
-            let key = FieldKey(try entry.key(reader))
-            if case .only(let keys) = selection, !keys.contains(key) {
+            guard let key = try selection.key(of: entry, reader) else {
                 try reader.skip(byteCount: entry.byteCount)
                 continue
             }
