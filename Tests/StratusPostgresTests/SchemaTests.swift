@@ -46,6 +46,10 @@ import Testing
                 if thread == 0 {
                     #expect(try PostgresStore.create(url: place.url))
                 } else {
+                    let waiting = """
+                        SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
+                        """
+                    while try holder.number(waiting) == 0 { TestThreads.yield() }
                     try holder.answers(to: ["SELECT pg_sleep(6)", "COMMIT"])
                 }
             }
@@ -213,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("a role that may not use the schema is refused with the remedy, and is not told that there is no store")
+    @Test("a role that may not use the schema is refused with the remedy, whether it opens or creates a store")
     func schemaPrivilege() async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
@@ -230,6 +234,8 @@ import Testing
                 #expect(refused?.fields["schema"] == (try place.schema))
                 #expect(refused?.message.contains("--host-role") == true)
             }
+            let refused = #expect(throws: StoreError.self) { try PostgresStore.create(url: address) }
+            #expect(refused?.code == .notPermitted)
         }
     }
 

@@ -85,7 +85,7 @@ import Testing
             connectionMessage: "connection to server at \"127.0.0.1\", port 1 failed: Connection refused")
         #expect(unreachable.state == nil)
         #expect(unreachable.isWorthRetrying)
-        #expect(unreachable.storeError().message.hasPrefix("No server answers"))
+        #expect(unreachable.storeError().message.hasPrefix("No connection to PostgreSQL was made"))
         #expect(ServerError.lost("").storeError().message.hasPrefix("The connection to PostgreSQL was lost"))
     }
 }

@@ -236,7 +236,8 @@ enum FailureSpread {
             CloudError(.quotaExceeded, "The parent was not saved because the storage is full.", ["record": name.text])
         case .referenceViolation, .internalError:
             CloudError(
-                .internalError, "The parent was not saved: correct its error first.", ["record": name.text])
+                .internalError, "The parent was not saved. Fix the cause of its error, then save both again.",
+                ["record": name.text])
         default: nil
         }
     }

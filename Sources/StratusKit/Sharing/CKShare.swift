@@ -229,7 +229,7 @@ extension CKShare {
         sharing.withLock { $0.participant(participantID) }?.facts.oneTimeURL.flatMap { URL(string: $0) }
     }
 
-    /// ``oneTimeURL(for:)`` by the name that it has before Apple's systems of version 26.
+    /// ``oneTimeURL(for:)`` under its name before macOS 26 and iOS 26.
     public func __oneTimeURL(forParticipantID participantID: CKShare.Participant.ID) -> URL? {
         oneTimeURL(for: participantID)
     }

@@ -97,7 +97,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     /// The participant's identifier within the share.
     public var participantID: CKShare.Participant.ID { facts.id }
 
-    /// ``participantID`` by its older name.
+    /// ``participantID`` under its older name.
     public var __participantID: CKShare.Participant.ID { participantID }
 
     /// Whether the participant had requested access (P-20).

@@ -218,12 +218,18 @@ struct FieldEntry {
     let byteCount: Int
 
     func key(_ reader: borrowing ValueReader) throws(StoreError) -> String {
+        String(copying: try keyText(reader))
+    }
+
+    @_lifetime(copy reader)
+    func keyText(_ reader: borrowing ValueReader) throws(StoreError) -> UTF8Span {
         guard let text = try? UTF8Span(validating: reader.bytes.extracting(keyRange)) else {
             throw reader.corrupt("The key of a field is not UTF-8.")
         }
-        return String(copying: text)
+        return text
     }
 
+    /// Whether the key has the bytes of `text`. Canonically equivalent keys differ.
     func hasKey(_ text: String, _ reader: borrowing ValueReader) -> Bool {
         let key = text.utf8
         guard key.count == keyRange.count else { return false }

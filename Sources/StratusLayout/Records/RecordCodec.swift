@@ -22,12 +22,16 @@ package enum FieldSelection: Hashable, Sendable {
     /// Below this number it costs less to compare keys one by one than to make a text of a field's key and to hash it.
     private static let comparedKeyCount = 8
 
-    /// The key of a field; nil if it is not selected.
+    /// The key of a field; nil if it is not selected. Throws `.corruption` if it is not UTF-8.
     fileprivate func key(
         of entry: FieldEntry, _ reader: borrowing ValueReader
     ) throws(StoreError) -> FieldKey? {
         guard case .only(let keys) = self else { return FieldKey(try entry.key(reader)) }
-        if keys.count < Self.comparedKeyCount { return keys.first { entry.hasKey($0.text, reader) } }
+        if keys.count < Self.comparedKeyCount {
+            if let key = keys.first(where: { entry.hasKey($0.text, reader) }) { return key }
+            _ = try entry.keyText(reader)
+            return nil
+        }
         let key = FieldKey(try entry.key(reader))
         return keys.contains(key) ? key : nil
     }

@@ -61,7 +61,7 @@ struct ServerError: Error, Hashable, Sendable {
         case server
         /// The connection broke.
         case connection
-        /// No connection was made, and no server said why.
+        /// No connection was made, and there is no code that says why.
         case unreachable
         /// The caller's time is over.
         case deadline
@@ -185,9 +185,7 @@ struct ServerError: Error, Hashable, Sendable {
         case .reconnect where state?.description == "25006":
             return (.unavailable, "The server takes no writes: connect to the primary server.")
         case .reconnect where origin == .unreachable:
-            return (
-                .unavailable, "No server answers: check the address's host and port, and that PostgreSQL runs there."
-            )
+            return (.unavailable, "No connection to PostgreSQL was made: see the cause, and check address and server.")
         case .reconnect: return (.unavailable, "The connection to PostgreSQL was lost: try again.")
         case .wait where state?.description == "53300":
             return (

@@ -228,7 +228,7 @@ extension ConnectionInfo {
             unsafe symbols.freeMemory(message)
             throw StoreError(
                 .invalidRequest,
-                "The address of PostgreSQL cannot be read: correct what the cause names, or percent-encode it.",
+                "The address of PostgreSQL cannot be read: see the cause, and percent-encode special characters.",
                 cause: Secrets(parts.possibleSecrets).redacting(text))
         }
         defer { unsafe symbols.conninfoFree(list) }

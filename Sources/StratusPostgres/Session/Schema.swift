@@ -91,12 +91,12 @@ enum Schema {
         var isOlder: Bool { if case .present(let version, _, _) = self { version < Schema.version } else { false } }
     }
 
-    /// Looks for the tables in the schema that the connection uses. Throws `.notPermitted` if they are in a schema
-    /// that the role may not use.
+    /// Looks for the tables in the schema that the connection uses. Throws `.notPermitted` if the address names a
+    /// schema that the role may not use.
     static func look(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> State {
         let found = try connection.run([hostTableExists], until: deadline)[0]
         guard try found.truth(0, 0) else {
-            try checkUse(of: connection.info.schema, on: connection, until: deadline)
+            try requireUsage(of: connection.info.schema, on: connection, until: deadline)
             return .absent
         }
         let rights = try connection.run([privileges], until: deadline)[0]
@@ -115,21 +115,21 @@ enum Schema {
         return .present(version: try row.integer(0, 0), unreadable: nil, unwritable: unwritable)
     }
 
-    /// The server leaves a schema that a role may not use out of its search path, as if the tables were not there.
-    private static func checkUse(
+    /// The server leaves a schema that a role may not use out of its search path, as if nothing were there.
+    private static func requireUsage(
         of schema: String?, on connection: PostgresConnection, until deadline: MonotonicTime
     ) throws {
         guard let schema else { return }
-        let isHidden = SetUp.Query(
+        let isRefused = SetUp.Query(
             name: "look for the schema's privilege",
             sql: """
-                SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
-                    WHERE relname = 'stratus_host' AND nspname = '\(schema)' AND NOT has_schema_privilege(n.oid, 'USAGE'))
+                SELECT EXISTS (SELECT 1 FROM pg_namespace
+                    WHERE nspname = '\(schema)' AND NOT has_schema_privilege(oid, 'USAGE'))
                 """)
-        guard try connection.run([isHidden], until: deadline)[0].truth(0, 0) else { return }
+        guard try connection.run([isRefused], until: deadline)[0].truth(0, 0) else { return }
         throw StoreError(
             .notPermitted,
-            "The role may not use the schema of the store: as its owner run stratus init --store URL --host-role NAME.",
+            "The role may not use the schema: as the schema's owner run stratus init --store URL --host-role NAME.",
             ["schema": schema])
     }
 
@@ -148,6 +148,7 @@ enum Schema {
                 let create = SetUp.Query(name: "create the schema", sql: "CREATE SCHEMA \(schema)")
                 _ = try connection.run([create], until: deadline)
             }
+            try requireUsage(of: schema, on: connection, until: deadline)
         }
         let isNew = try !connection.run([hostTableExists], until: deadline)[0].truth(0, 0)
         if isNew {
@@ -208,13 +209,13 @@ enum Schema {
 
     private static let begin = SetUp.Query(name: "begin", sql: "BEGIN")
 
-    /// Others may create many tables. Locks of tables are not waited for so long: others would wait behind.
+    /// Another creator may take long. Locks of tables are not waited for so long: others would wait behind.
     private static let waitLong = SetUp.Query(name: "wait for others who create", sql: "SET LOCAL lock_timeout = 0")
     private static let waitBriefly = SetUp.Query(
         name: "wait no longer", sql: "SET LOCAL lock_timeout = '\(SetUp.lockTimeout)'")
 
-    /// Takes a lock of the schema's name, because the schema may not be there yet. Those who create another store of
-    /// the database need not wait, unless its name happens to have the same hash.
+    /// Takes a lock of the schema's name, because the schema may not be there yet. Creators of other stores do not
+    /// wait, unless the hashes of the names collide.
     private static func creationLock(of schema: String?) -> SetUp.Query {
         let name = schema.map { "'\($0)'" } ?? "current_schema()"
         return SetUp.Query(

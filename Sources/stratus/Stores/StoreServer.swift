@@ -121,8 +121,8 @@ enum StoreServer {
     /// Whether there is no store at a URL.
     static func isMissing(_ url: String) throws -> Bool { try format(of: url) == nil }
 
-    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Returns also
-    /// what an operator should know of the server.
+    /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Also
+    /// returns the notices for the operator.
     static func openTarget(_ url: String) throws -> (store: any OrderedStore, notices: [String]) {
         let (store, notices) = try open(url, .alone, createsTables: true)
         return (store, notices.map(\.message))

@@ -75,7 +75,8 @@ struct CopyStore: ParsableCommand {
                 })
             do {
                 return try StopSignal.noting(Self.interruptedNote) { try copier.run(resuming: resume) }
-            } catch let error as StoreError {
+            } catch let error as StoreError where error.code == .invalidRequest {
+                // What the copier finds in the target.
                 throw error.adding(["target": to.shown])
             }
         }

@@ -173,6 +173,14 @@ struct OperationExhaustiveTests {
             { state, event in state.receive(event).filter { $0 != .work(.cancelTimers) } }
         ),
         (
+            "counts the time of the last blocks",
+            { state, event in
+                let actions = state.receive(event)
+                return actions.contains(.work(.deliverPage))
+                    ? actions.filter { $0 != .work(.cancelTimers) } : actions
+            }
+        ),
+        (
             "does not withdraw a request that is queued after the cancellation",
             { state, event in event == .requestQueued ? [] : state.receive(event) }
         ),
