@@ -13,8 +13,7 @@ import StratusRecords
 import StratusWorkloads
 
 /// The same bytes in a bare LevelDB.
-// because LevelDB is, and the shared batch is one thread's
-@safe final class RawLevelDBPeer: ReferencePeer, @unchecked Sendable {
+@safe final class RawLevelDBPeer: ReferencePeer, @unchecked Sendable {  // because LevelDB is; one thread has the batch
     private let options: OpaquePointer
     private let cache: OpaquePointer
     private let filter: OpaquePointer

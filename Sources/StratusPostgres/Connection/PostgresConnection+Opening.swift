@@ -208,7 +208,7 @@ extension ServerError {
         }
         let state = states.first
         self.init(
-            origin: state == nil ? .unreachable : .server, severity: state == nil ? nil : .fatal, state: state,
+            origin: state == nil ? .notConnected : .server, severity: state == nil ? nil : .fatal, state: state,
             message: firstLines.split(separator: "\n").joined(separator: " "))
     }
 }

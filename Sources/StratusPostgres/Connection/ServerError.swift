@@ -62,7 +62,7 @@ struct ServerError: Error, Hashable, Sendable {
         /// The connection broke.
         case connection
         /// No connection was made, and there is no code that says why.
-        case unreachable
+        case notConnected
         /// The caller's time is over.
         case deadline
         /// The server has answered what cannot be.
@@ -107,7 +107,7 @@ struct ServerError: Error, Hashable, Sendable {
 
     var errorClass: ErrorClass {
         switch origin {
-        case .connection, .unreachable, .protocolMismatch: return .reconnect
+        case .connection, .notConnected, .protocolMismatch: return .reconnect
         case .deadline: return .code(.unavailable)
         case .pooler: return .code(.invalidRequest)
         case .server: break
@@ -184,7 +184,7 @@ struct ServerError: Error, Hashable, Sendable {
             return (.invalidRequest, "Something between the host and PostgreSQL shares its sessions: connect directly.")
         case .reconnect where state?.description == "25006":
             return (.unavailable, "The server takes no writes: connect to the primary server.")
-        case .reconnect where origin == .unreachable:
+        case .reconnect where origin == .notConnected:
             return (.unavailable, "No connection to PostgreSQL was made: see the cause, and check address and server.")
         case .reconnect: return (.unavailable, "The connection to PostgreSQL was lost: try again.")
         case .wait where state?.description == "53300":
