@@ -92,7 +92,8 @@ package final class PostgresStore: OrderedStore {
     }
 
     /// Creates the tables of a store, for an operator whose hosts have another role, which gets what a host needs.
-    /// Returns false if the store was there already.
+    /// Returns false if the store was there already: then its tables stay as they are, also those of an older layout,
+    /// which opening changes.
     package static func create(
         url: String, grantingTo role: String? = nil, openingSeconds: Double = 30
     ) throws -> Bool {
@@ -119,7 +120,7 @@ package final class PostgresStore: OrderedStore {
             let deadline = MonotonicTime.now + options.openingSeconds
             let connection = try PostgresConnection.openWaiting(info, as: .plain, until: deadline, library: library)
             defer { connection.close() }
-            _ = try Schema.create(on: connection, grantingTo: nil, until: deadline)
+            try Schema.upgrade(on: connection, until: deadline)
         }
         return try HostLease.take(info, library, options, on: connection, preparing: preparation)
     }
@@ -274,7 +275,7 @@ package final class PostgresStore: OrderedStore {
 extension PostgresTestHooks {
     /// Removes the schema that an address names, with all that is in it.
     package static func removeSchema(of url: String) throws {
-        try run(url) { ["DROP SCHEMA IF EXISTS \($0) CASCADE"] }
+        try run(url) { ["DROP SCHEMA IF EXISTS \"\($0)\" CASCADE"] }
     }
 
     /// Empties the tables in the schema that an address names, as those of a new store. No store is open.

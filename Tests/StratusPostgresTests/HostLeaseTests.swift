@@ -131,8 +131,10 @@ import Testing
         }
     }
 
-    @Test("a host that does not know whether it got the lease takes it again, without waiting for itself")
-    func ownLease() async throws {
+    @Test(
+        "a host that does not know whether it got the lease takes it again, without waiting for itself",
+        arguments: [StoreUse.alone, .hosting])
+    func ownLease(_ use: StoreUse) async throws {
         try await TestThreads.offPool {
             let place = try PostgresTestStore()
             try place.open().close()
@@ -143,9 +145,13 @@ import Testing
                 options.leaseWaitSeconds = 0
             }
             let lost = try HostLease.take(info, .shared(), options)
-            let lease = try HostLease.take(info, .shared(), options)
+            var again = options
+            again.use = use
+            let lease = try HostLease.take(info, .shared(), again)
             defer { lease.giveBack() }
             #expect(lease.generation == lost.generation + 1)
+            // One that shares the store no longer has it for itself.
+            if use == .hosting { try place.open { $0.leaseWaitSeconds = 0 }.close() }
         }
     }
 

@@ -192,6 +192,8 @@ import Testing
             for statement in Self.formerTables { try place.run(statement) }
             let refused = #expect(throws: StoreError.self) { try place.open { $0.leaseWaitSeconds = 0 } }
             #expect(refused?.code == .held)
+            // An operator who creates what is there, or grants, changes no tables either.
+            #expect(try PostgresStore.create(url: place.url, grantingTo: "pg_monitor") == false)
             #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "1")
             try host.transact { try $0.set([1], to: [2]) }
         }
@@ -214,6 +216,16 @@ import Testing
             // The lease was given back.
             try place.open { $0.leaseWaitSeconds = 0 }.close()
             #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "\(Schema.version)")
+        }
+    }
+
+    @Test("a schema may have the name of a reserved word")
+    func reservedName() async throws {
+        try await TestThreads.offPool {
+            let server = try OwnServer()
+            defer { server.stop() }
+            #expect(try PostgresStore.create(url: "\(server.url)?stratus_schema=user"))
+            #expect(try !PostgresStore.create(url: "\(server.url)?stratus_schema=user"))
         }
     }
 

@@ -62,6 +62,7 @@ import Testing
         #expect(error.fields == ["sqlstate": "53100", "statement": "put"])
         #expect(error.cause == "message (detail)")
         #expect(Self.error("XX001").storeError().damage == .files)
+        #expect(Self.error("3D000").storeError().message.contains("createdb"))
         #expect(ServerError.deadline.storeError().code == .unavailable)
         #expect(ServerError(origin: .pooler).storeError().code == .invalidRequest)
     }

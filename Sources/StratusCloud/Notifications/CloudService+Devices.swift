@@ -58,9 +58,9 @@ extension CloudService {
         .map(GlobalKeys.keyspace)
 
     /// What is new for devices, so that a host finds what another one has delivered to them. Devices that are gone are
-    /// left out. Empty where only this process delivers.
-    package func news(of devices: some Collection<DeviceAddress>) throws(CloudError) -> [DeviceAddress: DeviceNews] {
-        guard engine.store.isShared, !devices.isEmpty else { return [:] }
+    /// left out. Nil where only this process delivers.
+    package func news(of devices: some Collection<DeviceAddress>) throws(CloudError) -> [DeviceAddress: DeviceNews]? {
+        guard engine.store.isShared else { return nil }
         return try reading { reader in
             var news: [DeviceAddress: DeviceNews] = [:]
             for (device, value) in zip(devices, try reader.store.values(forKeys: devices.map(\.key))) {
@@ -68,6 +68,18 @@ extension CloudService {
                 news[device] = DeviceNews(next: entry.next, isWaiting: entry.count > 0)
             }
             return news
+        }
+    }
+
+    /// Lets other hosts find what waits for the devices of an account, which may take it again.
+    func tellOtherHosts(ofDevicesOf account: AccountID, in transaction: RecordTransaction) throws {
+        guard engine.store.isShared else { return }
+        for name in try transaction.deviceNames(of: account) {
+            let device = DeviceAddress(account: account, name: name)
+            var header = try entry(of: device, in: transaction)
+            guard header.count > 0 else { continue }
+            header.next = try header.next.advanced(in: "order of notifications")
+            try transaction.set(device.key, to: header.encoded())
         }
     }
 
@@ -139,7 +151,7 @@ extension CloudService {
 
 /// What is new for a device.
 package struct DeviceNews: Hashable, Sendable {
-    /// The number of its next notification. It rises with each.
+    /// The number of its next notification. It rises with each, and when those that wait may be taken again.
     package let next: UInt64
     /// Whether notifications wait for it.
     package let isWaiting: Bool

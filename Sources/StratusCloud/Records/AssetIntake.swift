@@ -123,7 +123,7 @@ struct AssetPreflight {
             return request.saves.map { _ in nil }
         }
         let judge = try ZoneJudge(service, request, account, reader, zone: zone, intake: intake)
-        guard try judge.access.isZoneVisible() else {
+        guard try judge.maySeeZone() else {
             request.error = ScopeVerdict.zoneNotFound(request.zone.address)
             return request.saves.map { _ in nil }
         }

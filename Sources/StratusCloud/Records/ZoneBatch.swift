@@ -55,7 +55,7 @@ struct ZoneBatch {
 
     /// Returns the answers to all items. Throws `NothingWritten` with them when there is nothing to commit.
     mutating func run() throws -> ZoneAnswer {
-        guard try judge.access.isZoneVisible() || onlyLeaves() else {
+        guard try judge.maySeeZone() else {
             throw NothingWritten(answer: request.answer(failing: ScopeVerdict.zoneNotFound(request.zone.address)))
         }
         if let answer = try repeatedAnswer() { throw NothingWritten(answer: answer) }
@@ -78,12 +78,6 @@ struct ZoneBatch {
         // Last, because it only uses the room that is left.
         try touchParents()
         return try answer()
-    }
-
-    /// Whether the request only leaves shares that the caller has accepted. A participant without any permission sees
-    /// nothing of the zone, and may still leave the share (P-13).
-    private func onlyLeaves() throws -> Bool {
-        try request.saves.isEmpty && request.deletes.allSatisfy { try judge.access.mayLeave($0.name) }
     }
 
     // MARK: Judging

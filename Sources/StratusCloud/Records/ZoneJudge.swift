@@ -47,6 +47,13 @@ struct ZoneJudge {
         savedNames = request.zone.isShared ? Set(request.saves.map(\.name)) : []
     }
 
+    /// Whether the caller may know of the zone. A participant without any permission sees nothing of it, and may still
+    /// leave the shares that they have accepted, by a request that does nothing else there (P-13).
+    func maySeeZone() throws -> Bool {
+        try access.isZoneVisible()
+            || request.saves.isEmpty && request.deletes.allSatisfy { try access.mayLeave($0.name) }
+    }
+
     /// The record as the save would store it. Throws the item's error as `CloudError`.
     func judged(_ item: ItemSave) throws -> JudgedSave {
         if let error = item.error { throw error }

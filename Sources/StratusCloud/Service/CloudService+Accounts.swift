@@ -61,7 +61,13 @@ extension CloudService {
 
     @discardableResult
     package func setStanding(_ standing: AccountStanding, of id: AccountID) throws(CloudError) -> StoredAccount {
-        let account = try changeAccount(id) { $0.standing = standing }
+        let account = try writing { transaction in
+            let account = try accountDirectory.change(id, in: transaction) { $0.standing = standing }
+            if AccountVerdict.status(of: account) == .available {
+                try tellOtherHosts(ofDevicesOf: id, in: transaction)
+            }
+            return account
+        }
         guard AccountVerdict.status(of: account) == .available else { return account }
         // Notifications that have waited for the account are delivered again.
         deliveryBell.keep(Set(try devices(of: id)))

@@ -351,7 +351,7 @@ final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
         try withService { try $0.takeNotifications(for: device, limit: limit) }
     }
 
-    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews] {
+    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews]? {
         try withService { try $0.news(of: devices) }
     }
 

@@ -36,6 +36,8 @@ final class StoredOperations: LongLivedStore {
     /// something.
     private let kept = Locked<[String: Kept]?>(nil)
     private let hasLooked = Locked(false)
+    /// How many files are being stored, whose operations are not there yet.
+    private let incomingCount = Locked(0)
 
     /// `takeDirectory` returns the path of a directory that does not exist yet; `giveBack` removes it with its files.
     init(
@@ -94,8 +96,11 @@ final class StoredOperations: LongLivedStore {
     }
 
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        // Reads the store before: reading removes files without an operation, and these have none yet.
-        let isWhole = try changing(.one(id)) { _, forms in try forms.keepFile(path, as: number, of: id, files: files) }
+        // Reads the store before: reading removes files without an operation. A large file takes long, so others do not
+        // wait for it.
+        try changing(.one(id)) { _, _ in incomingCount.withLock { $0 += 1 } }
+        defer { incomingCount.withLock { $0 -= 1 } }
+        let isWhole = try lending { forms in try forms.keepFile(path, as: number, of: id, files: files) }
         if let directory = directory.value { try? files.removeFile("\(copies(of: id, in: directory))/\(number)") }
         return isWhole ? try copy(number, of: id) : nil
     }
@@ -157,28 +162,32 @@ final class StoredOperations: LongLivedStore {
     private func changing<Result: Sendable>(
         _ needed: Needed, _ body: (inout [String: Kept], OperationForms) throws -> Result
     ) throws -> Result {
-        do {
-            return try kept.withLock { kept in
-                var result: Result?
-                try lend { forms in
-                    guard !forms.isShared else {
-                        // Removes what a crash has left: before anything else, and again when all are read.
-                        if kept == nil, !hasLooked.value || needed == .all {
-                            if try forms.readAll().isTidy { kept = [:] }
-                            hasLooked.withLock { $0 = true }
-                        }
-                        var read = try Self.decoded(needed, forms)
-                        result = try body(&read, forms)
-                        return
+        try kept.withLock { kept in
+            try lending { forms in
+                guard !forms.isShared else {
+                    // Removes what a crash has left: before anything else, and again when all are read.
+                    if kept == nil, incomingCount.value == 0, !hasLooked.value || needed == .all {
+                        if try forms.readAll().isTidy { kept = [:] }
+                        hasLooked.withLock { $0 = true }
                     }
-                    var read = try kept ?? Self.decoded(forms.readAll().forms)
-                    // Also if the body has failed, so that the store is not read again.
-                    defer { kept = read }
-                    result = try body(&read, forms)
+                    var read = try Self.decoded(needed, forms)
+                    return try body(&read, forms)
                 }
-                guard let result else { throw StoreError(.closed, "The store was closed: open it again.") }
-                return result
+                var read = try kept ?? Self.decoded(forms.readAll().forms)
+                // Also if the body has failed, so that the store is not read again.
+                defer { kept = read }
+                return try body(&read, forms)
             }
+        }
+    }
+
+    /// Throws the store's errors as `CloudError`.
+    private func lending<Result>(_ body: (OperationForms) throws -> Result) throws -> Result {
+        do {
+            var result: Result?
+            try lend { result = try body($0) }
+            guard let result else { throw StoreError(.closed, "The store was closed: open it again.") }
+            return result
         } catch let error as StoreError { throw CloudError(error) }
     }
 

@@ -44,8 +44,10 @@ public final class Stratus: Sendable {
     let session: CloudSession
     let output: EventOutput
     let upkeep: UpkeepThread
-    /// Shows other hosts that this one is alive, and looks for what they have done.
+    /// Shows other hosts that this one is alive. Nothing else runs on it: a host that is late counts as gone.
     let pulse: UpkeepThread
+    /// Looks for what other hosts have done.
+    let lookout: UpkeepThread
     let recovery: StoreRecovery
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
@@ -106,14 +108,15 @@ public final class Stratus: Sendable {
         self.options = options
         self.output = output
         self.upkeep = upkeep
-        pulse = UpkeepThread(intervalSeconds: server.isShared ? Self.pulseSeconds : nil)
+        let pulseSeconds = server.isShared ? Self.pulseSeconds : nil
+        (pulse, lookout) = (UpkeepThread(intervalSeconds: pulseSeconds), UpkeepThread(intervalSeconds: pulseSeconds))
         self.recovery = recovery
         recovery.start(
             .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
         startPulse()
         // On its own thread: the caller may be in the middle of a commit.
-        server.whenOthersChange { [pulse] in pulse.wake() }
+        server.whenOthersChange { [lookout] in lookout.wake() }
         // What an ended process has left undelivered.
         if !place.isMemory { session.hub.wake() }
         do { try startServingTool() } catch {

@@ -102,9 +102,9 @@ extension Stratus {
 
     /// Shows other hosts every few seconds that this one is alive, and looks for what they have done.
     func startPulse() {
-        pulse.start { [server, hub = session.hub, longLived = session.longLived] in
-            // A store that fails shows it in its requests.
-            try? server.beat()
+        // A store that fails shows it in its requests.
+        pulse.start { [server] in try? server.beat() }
+        lookout.start { [hub = session.hub, longLived = session.longLived] in
             hub.wake()
             longLived.lookAgain()
         }
@@ -112,7 +112,7 @@ extension Stratus {
 
     /// Ends the background work as soon as it notices.
     func stopThreads() {
-        for thread in [upkeep, pulse] { thread.stop() }
+        for thread in [upkeep, pulse, lookout] { thread.stop() }
         recovery.stop()
     }
 

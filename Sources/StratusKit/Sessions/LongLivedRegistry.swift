@@ -82,7 +82,8 @@ package final class LongLivedRegistry: Sendable {
             state.concluded[entry.id] = nil
             run.members.insert(member)
             if let answer = kept?.answer ?? run.unkeptAnswer { return .replay(answer) }
-            if run.sender == nil, try store.takeRun(of: entry.id) { run.sender = member }
+            // If another host has answered since the entry was read, the next look finds the answer.
+            if run.sender == nil, try takeUnanswered(entry.id) { run.sender = member }
             guard run.sender != member else { return .send }
             run.waiters[member] = whenAnswered
             return .wait
@@ -111,8 +112,8 @@ package final class LongLivedRegistry: Sendable {
         return FileKeeper.digest(ofFile: path) == digest ? path : nil
     }
 
-    /// Whether this host runs an operation that has no answer.
-    private func mayAnswer(_ id: String) throws -> Bool {
+    /// Whether this host runs an operation that has no answer. It runs none that has one.
+    private func takeUnanswered(_ id: String) throws -> Bool {
         guard try store.takeRun(of: id) else { return false }
         guard store.isShared else { return true }
         if let kept = try store.entry(id), kept.answer == nil { return true }
@@ -165,7 +166,7 @@ package final class LongLivedRegistry: Sendable {
             let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
             // A host that was taken for dead does not replace the answer of the one that has sent the request again.
             let saved = Result {
-                guard try !isForgotten && mayAnswer(entry.id) else { return false }
+                guard try !isForgotten && takeUnanswered(entry.id) else { return false }
                 try store.save(answered)
                 store.endRun(of: entry.id)
                 return true

@@ -27,12 +27,12 @@ package protocol NotificationSource: Sendable {
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
     /// Registers a device for notifications. A known device stays as it is.
     func registerDevice(_ device: DeviceAddress) throws
-    /// What is new for these devices, where other hosts may deliver to them; empty elsewhere.
-    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews]
+    /// What is new for these devices, without those that are gone; nil where no other host delivers to them.
+    func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews]?
 }
 
 extension NotificationSource {
-    package func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews] { [:] }
+    package func news(of devices: Set<DeviceAddress>) throws -> [DeviceAddress: DeviceNews]? { nil }
 }
 
 /// Delivers notifications to the listeners of a session.
@@ -194,11 +194,11 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Finds what other hosts have delivered to devices of this one. A device that was not looked at before counts as
-    /// new if something waits for it.
+    /// Finds what other hosts have delivered to devices of this one, and which devices are gone: taking notifications
+    /// for those forgets them. A device that was not looked at before counts as new if something waits for it.
     private func lookForNews(except delivered: Set<DeviceAddress>) throws {
         let devices = watchers.devices.union(state.withLock { $0.inboxes.keys })
-        guard !devices.isEmpty, let news = try source?.news(of: devices), !news.isEmpty else { return }
+        guard !devices.isEmpty, let news = try source?.news(of: devices) else { return }
         let changed = state.withLock { state in
             defer { state.seen = news }
             return Set(
@@ -207,7 +207,8 @@ package final class NotificationHub: Sendable {
                 }.keys
             ).subtracting(delivered)
         }
-        for device in changed { kick(device) }
+        let gone = devices.filter { news[$0] == nil }
+        for device in changed.union(gone) { kick(device) }
         watchers.notify(of: changed)
     }
 

@@ -53,7 +53,8 @@ extension CKSyncEngine {
         public var pendingDatabaseChanges: [PendingDatabaseChange] { inner.withLock { $0.content.zones.changes } }
 
         /// Whether there are changes to send that were not added one by one. The engine then asks the delegate for
-        /// batches until there are none, and sets the property to false (E-16).
+        /// batches until there are none, and sets the property to false (E-16), unless it was asked for batches of a
+        /// part of the changes. Set it to true for each new change: the delegate is asked again.
         public var hasPendingUntrackedChanges: Bool {
             get { inner.withLock { $0.content.hasUntrackedChanges } }
             set {
@@ -112,9 +113,10 @@ extension CKSyncEngine {
         private func change(isToSend: Bool, _ body: @Sendable (inout Inner) -> Bool) {
             let onChange = inner.withLock { inner -> (@Sendable (Bool) -> Void)? in
                 inner.moment += 1
-                guard body(&inner) else { return nil }
-                inner.isChanged = true
-                return inner.onChange
+                let isNew = body(&inner)
+                if isNew { inner.isChanged = true }
+                // What was to be sent before may have been asked for already.
+                return isNew || isToSend ? inner.onChange : nil
             }
             onChange?(isToSend)
         }

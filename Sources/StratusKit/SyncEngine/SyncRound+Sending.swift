@@ -43,7 +43,11 @@ extension SyncRound {
                     await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
                 }
             }
-            guard let batch, !batch.isEmpty else { return state.finishUntracked(asOf: moment) }
+            guard let batch, !batch.isEmpty else {
+                // An answer about some of the zones or records says nothing about the others.
+                if context.options.scope == .all { state.finishUntracked(asOf: moment) }
+                return
+            }
             try await send(batch, asOf: moment, context.options.operationGroup)
         }
     }

@@ -189,11 +189,12 @@ final class SyncRound {
     private func fetchZoneList(_ context: CKSyncEngine.FetchChangesContext) async throws {
         var hasRestarted = false
         /// All existing zones, if the engine had followed some and starts from the beginning: the missing ones are
-        /// gone.
+        /// gone. Only the whole list shows that, so an interrupted one starts again.
         var listed: Set<CKRecordZone.ID>?
+        var position = state.content.databaseToken
         while true {
             let group = try await nextOptions(context).operationGroup
-            let token = state.content.databaseToken
+            let token = position
             if token == nil, listed == nil, !state.content.zoneTokens.isEmpty { listed = [] }
             do {
                 let page = try await database(in: group).databaseChanges(since: token)
@@ -206,22 +207,28 @@ final class SyncRound {
                     try await worker.report(
                         .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
                 }
-                state.update { $0.databaseToken = page.changeToken }
+                position = page.changeToken
+                if listed == nil { state.update { $0.databaseToken = page.changeToken } }
                 try await worker.reportState()
                 guard page.moreComing else { break }
             } catch let error as CKError where error.code == .changeTokenExpired && token != nil && !hasRestarted {
                 hasRestarted = true
+                position = nil
                 // A list from the beginning names all existing zones.
                 state.update { ($0.databaseToken, $0.unfetchedZoneIDs) = (nil, []) }
             }
         }
         guard let listed else { return }
         let gone = state.content.zoneTokens.keys.filter { !listed.contains($0) }
-        guard !gone.isEmpty else { return }
-        try await worker.report(
-            .fetchedDatabaseChanges(
-                .init(modifications: [], deletions: gone.map { .init(zoneID: $0, reason: .deleted) })))
-        state.update { $0.noteDeleted(gone) }
+        if !gone.isEmpty {
+            try await worker.report(
+                .fetchedDatabaseChanges(
+                    .init(modifications: [], deletions: gone.map { .init(zoneID: $0, reason: .deleted) })))
+        }
+        state.update { [position] content in
+            content.noteDeleted(gone)
+            content.databaseToken = position
+        }
         try await worker.reportState()
     }
 
@@ -244,8 +251,9 @@ final class SyncRound {
             // Other zones would fail as well, except if only this zone is busy.
             if SyncRetry.keepsPending(failure), failure.code != .zoneBusy { throw failure }
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
-                // The database's feed reports it now or later.
-                state.update { $0.noteDeleted([zoneID]) }
+                // The database's feed reports it now or later. Its token stays until then: a list from the beginning
+                // names no zones that are gone.
+                state.update { $0.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
             failures.append(failure)
             failed[zoneID] = failure

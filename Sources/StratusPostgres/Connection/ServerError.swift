@@ -193,6 +193,8 @@ struct ServerError: Error, Hashable, Sendable {
                 "PostgreSQL has no connection left: raise max_connections or the role's limit, or open fewer hosts."
             )
         case .wait: return (.unavailable, "PostgreSQL is not ready: try again.")
+        case .code(let code) where state?.description == "3D000":
+            return (code, "The server has no such database: create it with createdb, or correct the address.")
         case .code(let code): return (code, message(of: code))
         }
     }

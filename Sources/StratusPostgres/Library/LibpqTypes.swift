@@ -118,7 +118,7 @@ package struct ConnectionInfo: Sendable, CustomStringConvertible {
         if let schema = parts.schema, !Self.isSchemaName(schema) {
             throw StoreError(
                 .invalidRequest,
-                "The schema's name must begin with a small letter and have small letters, digits and _ only.",
+                "The schema's name must be small letters, digits and _ only, and not begin with a digit or with pg_.",
                 ["schema": schema])
         }
         schema = parts.schema
@@ -148,9 +148,9 @@ package struct ConnectionInfo: Sendable, CustomStringConvertible {
     func redacting(_ text: String) -> String { secrets.redacting([UInt8](text.utf8)) }
 
     private static func isSchemaName(_ name: String) -> Bool {
-        guard (1...63).contains(name.utf8.count), let first = name.utf8.first, first == 0x5F || isLetter(first) else {
-            return false
-        }
+        guard (1...63).contains(name.utf8.count), let first = name.utf8.first, first == 0x5F || isLetter(first),
+            !name.hasPrefix("pg_")  // names of the system
+        else { return false }
         return name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
     }
 

@@ -84,7 +84,8 @@ final class HostLease: @unchecked Sendable {  // because the monitor guards all 
                 let connection =
                     try opened ?? PostgresConnection.openWaiting(info, as: .plain, until: openingEnd, library: library)
                 opened = connection
-                // A row is this host's own if the answer to an earlier attempt was lost.
+                // A row is this host's own if the answer to an earlier attempt was lost. It then takes the store again:
+                // it has not passed the fence.
                 let look = try HostRows.look(on: connection, without: holder)
                 let alive = living(look, &views, began: began)
                 // Another host may have done it.

@@ -78,7 +78,7 @@ enum HostRows {
             host.processID = try rows.integer(0, 3)
             look.hosts.append(host)
         }
-        if look.holder == own { look.holder = nil }
+        if look.holder == own { (look.holder, look.isOwn) = (nil, true) }
         return look
     }
 
@@ -192,8 +192,9 @@ enum HostRows {
         return Array(results.dropFirst())
     }
 
-    /// Ends all sessions that may still write for another host, and returns when there are none.
-    /// Meanwhile it beats, so that no third host takes the lease.
+    /// Ends all sessions that may still write for another host, and returns when there are none. It waits for those
+    /// that wait for a standby: ended there, they would show what a failover may still lose. Meanwhile it beats, so
+    /// that no third host takes the lease.
     static func passFence(
         of holder: [UInt8], _ options: PostgresOptions, on connection: PostgresConnection
     ) throws {
@@ -207,9 +208,9 @@ enum HostRows {
             try connection.sync()
             try connection.send(
                 text: """
-                    SELECT pg_terminate_backend(pid) FROM pg_locks
+                    SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity AS a USING (pid)
                         WHERE locktype = 'advisory' AND classid = $1::int4::oid AND objsubid = 2 AND granted
-                            AND mode = 'ShareLock' AND objid = 'stratus_host'::regclass::oid
+                            AND a.wait_event IS DISTINCT FROM 'SyncRep' AND mode = 'ShareLock' AND objid = 'stratus_host'::regclass::oid
                             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                             AND pid <> pg_backend_pid()
                     """, named: "end the sessions of another host", parameters)

@@ -21,11 +21,13 @@ struct LeaseLook: Hashable, Sendable {
 /// What the server shows of all hosts but the one that looks.
 struct HostsLook {
     var generation: Int64
-    /// The host that has the store for itself; nil while hosts share it.
+    /// Another host that has the store for itself; nil while there is none.
     var holder: [UInt8]?
+    /// Whether the host that looks has it for itself, by an attempt whose answer was lost.
+    var isOwn = false
     var hosts: [LeaseLook] = []
 
-    var isShared: Bool { holder == nil }
+    var isShared: Bool { holder == nil && !isOwn }
 }
 
 extension LeaseLook {

@@ -54,7 +54,7 @@ final class PostgresSource: WireSource {
 
     func beginReading(_ scope: ReadScope, for caller: WireCaller) throws -> any WireSession {
         try checkReading()
-        return PostgresReadSession(self, try lend(to: caller), scope)
+        return PostgresReadSession(self, try lend(to: caller), scope, for: caller)
     }
 
     /// Throws if what a host reads may be old.
@@ -92,8 +92,8 @@ final class PostgresSource: WireSource {
     /// The time until which a request to the server may take, from now.
     var requestDeadline: MonotonicTime { .now + options.wire.deadlineSeconds }
 
-    /// The same within a transaction: its caller waits no longer than its own deadline, and a body that was at work
-    /// for long still gets an answer.
+    /// The same for a caller, who waits no longer than the call's own deadline. A body that was at work for
+    /// long still gets an answer.
     func requestDeadline(for caller: WireCaller) -> MonotonicTime {
         .now + min(options.wire.deadlineSeconds, max(caller.deadline - now(), Self.leastRequestSeconds))
     }

@@ -177,9 +177,11 @@ final class PostgresReadSession: PostgresSession {
     private static let wholeStoreSeconds = 600.0
 
     private let scope: ReadScope
+    private let caller: WireCaller
 
-    init(_ source: PostgresSource, _ connection: PostgresConnection, _ scope: ReadScope) {
+    init(_ source: PostgresSource, _ connection: PostgresConnection, _ scope: ReadScope, for caller: WireCaller) {
         self.scope = scope
+        self.caller = caller
         super.init(source, connection)
     }
 
@@ -201,7 +203,8 @@ final class PostgresReadSession: PostgresSession {
     }
 
     override var beginLimit: FlushLimit {
-        guard scope == .wholeStore else { return super.beginLimit }
+        // The caller may have waited for a connection.
+        guard scope == .wholeStore else { return .until(source.requestDeadline(for: caller)) }
         let onEvent = source.options.onEvent
         return .patient(.now + Self.wholeStoreSeconds) {
             onEvent(StoreError(.unavailable, "A snapshot of the whole store waits for running transactions to end."))

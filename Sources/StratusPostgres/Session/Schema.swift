@@ -133,19 +133,18 @@ enum Schema {
             ["schema": schema])
     }
 
-    /// Creates the schema that the address names, and the tables, if there is no store. Changes tables of an older
-    /// layout, which only their owner may. Gives a role what a host needs.
-    /// Returns whether the store is new. After an error the connection is of no use.
+    /// Creates the schema that the address names, and the tables, if there is no store. Gives a role what a host needs.
+    /// Tables of an older layout stay as they are. Returns whether the store is new. After an error the connection is
+    /// of no use.
     static func create(
         on connection: PostgresConnection, grantingTo role: String?, until deadline: MonotonicTime
     ) throws -> Bool {
-        let lock = creationLock(of: connection.info.schema)
-        _ = try connection.run([begin, waitLong, lock, waitBriefly], until: deadline)
+        try beginCreation(on: connection, until: deadline)
         if let schema = connection.info.schema {
             let exists = SetUp.Query(
                 name: "look for the schema", sql: "SELECT to_regnamespace('\(schema)') IS NOT NULL")
             if try !connection.run([exists], until: deadline)[0].truth(0, 0) {
-                let create = SetUp.Query(name: "create the schema", sql: "CREATE SCHEMA \(schema)")
+                let create = SetUp.Query(name: "create the schema", sql: "CREATE SCHEMA \"\(schema)\"")
                 _ = try connection.run([create], until: deadline)
             }
             try requireUsage(of: schema, on: connection, until: deadline)
@@ -155,9 +154,6 @@ enum Schema {
             let tables = tables(isPostgreSQL: connection.isPostgreSQL)
             let steps = (tables + [firstHostRow]).map { SetUp.Query(name: "create the tables", sql: $0) }
             _ = try connection.run(steps, until: deadline)
-        } else {
-            let found = try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self)
-            if found < version { try upgrade(on: connection, from: found, until: deadline) }
         }
         if let role {
             var parameters = StatementParameters()
@@ -168,18 +164,20 @@ enum Schema {
             let grants = try [0, 1].map { SetUp.Query(name: "grant", sql: try texts.text(0, $0)) }
             _ = try connection.run(grants, until: deadline)
         }
-        _ = try connection.run([SetUp.Query(name: "commit", sql: "COMMIT")], until: deadline)
+        _ = try connection.run([commit], until: deadline)
         return isNew
     }
 
-    /// Changes the tables within a transaction. It waits until no other transaction reads them, and those that come
-    /// later wait for it; after `lock_timeout` it fails.
-    private static func upgrade(
-        on connection: PostgresConnection, from found: Int32, until deadline: MonotonicTime
-    ) throws {
+    /// Changes tables of an older layout, which only their owner may. The caller has the store for itself: hosts stop
+    /// at another layout. It waits until no other transaction reads the tables, and those that come later wait for it;
+    /// after `lock_timeout` it fails.
+    static func upgrade(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
         do {
-            let steps = upgrades(from: found).map { SetUp.Query(name: "change the tables", sql: $0) }
-            _ = try connection.run(steps, until: deadline)
+            try beginCreation(on: connection, until: deadline)
+            let found = try connection.run([number], until: deadline)[0].integer(0, 0, as: Int32.self)
+            let steps = found < version ? upgrades(from: found) : []
+            _ = try connection.run(
+                steps.map { SetUp.Query(name: "change the tables", sql: $0) } + [commit], until: deadline)
         } catch let error as ServerError where error.state == SQLState("55P03") {
             throw StoreError(
                 .unavailable,
@@ -208,6 +206,13 @@ enum Schema {
         name: "read the layout's number", sql: "SELECT schema_version FROM stratus_host WHERE id = 1")
 
     private static let begin = SetUp.Query(name: "begin", sql: "BEGIN")
+    private static let commit = SetUp.Query(name: "commit", sql: "COMMIT")
+
+    /// Begins a transaction that creates or changes tables, when no other one does.
+    private static func beginCreation(on connection: PostgresConnection, until deadline: MonotonicTime) throws {
+        let lock = creationLock(of: connection.info.schema)
+        _ = try connection.run([begin, waitLong, lock, waitBriefly], until: deadline)
+    }
 
     /// Another creator may take long. Locks of tables are not waited for so long: others would wait behind.
     private static let waitLong = SetUp.Query(name: "wait for others who create", sql: "SET LOCAL lock_timeout = 0")

@@ -155,7 +155,7 @@ enum StoreServer {
         AssetStore(directory: copies, session: UUID.drawn(), clock: SystemClock(), engine: engine)
     }
 
-    /// The format of the store at a URL; nil if there is no store.
+    /// The format of the store at a URL; nil if the database has no store.
     static func format(of url: String) throws -> Int? {
         do {
             let store = try open(url, .reading, createsTables: false).store
@@ -163,7 +163,8 @@ enum StoreServer {
             return try store.read { reader in
                 try reader.withValue(forKey: GlobalKeys.format()) { Int(try FormatEntry(decoding: $0).version) }
             }
-        } catch let error as StoreError where error.code == .notAStore {
+        } catch let error as StoreError where error.code == .notAStore && error.fields["sqlstate"] == nil {
+            // With a code of the server there is no such database.
             return nil
         }
     }

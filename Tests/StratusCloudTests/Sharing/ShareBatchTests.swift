@@ -104,6 +104,28 @@ struct ShareBatchTests {
         #expect(try bench.shareFindings().isEmpty)
     }
 
+    @Test("[P-13] giving up a place without permission does not depend on a file for another zone")
+    func leavingBesideFile() throws {
+        let bench = try RecordBench.forSharing()
+        try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", ParticipantPermission.none)
+        let album = ZoneAddress(zoneName: "Album")
+        try bench.makeZone(album)
+        let claim = ParticipantClaim.email("bob@example.com")
+        let saves = [
+            RecordSave.new("folder", in: album), .share("Pictures", root: "folder", with: [claim], in: album),
+        ]
+        _ = try bench.accept(try bench.modify(saves).saves[1].get(), by: bench.bob).get()
+        let path = try bench.file("photo", [1, 2, 3])
+        let photo = RecordSave.new(
+            RecordAddress(recordName: "photo", zone: bench.others(album)), parent: "folder",
+            ["photo": .asset(.file(path: path))])
+        let answer = try bench.modify(
+            [photo], deleting: [bench.shared("Share")], atomic: false, by: bench.bob, in: .shared)
+        #expect(answer.deletes[0].error == nil)
+        #expect(answer.saves[0].error == nil)
+        #expect(try bench.ownShare("Share").sharing?.participants.count == 1)
+    }
+
     @Test("if the owner's quota is exhausted, adding participants is refused and nothing is marked")
     func quota() throws {
         let bench = try RecordBench.forSharing()

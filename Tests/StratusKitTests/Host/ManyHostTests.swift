@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusCloud
+import StratusModel
 import StratusRecords
 import StratusStore
 import StratusTestSupport
@@ -68,6 +69,48 @@ struct ManyHostTests {
         place.remove()
     }
 
+    @Test("[X-09] what waits for a suspended account reaches its device at one host when another restores the account")
+    func restored() async throws {
+        let hosts = try await TestThreads.offPool { try Self.hosts(2) }
+        let account = try await hosts[0].createAccount(.init(), externalID: "alice")
+        let phone = try await hosts[0].device("phone", signedInAs: account)
+        let pad = try await hosts[1].device("pad", signedInAs: account)
+        let database = phone.container(Self.container).privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "notes"))
+        let id = CKRecord.ID(recordName: "a", zoneID: zone.zoneID)
+        try await database.save(CKRecord(recordType: "Note", recordID: id))
+        await hosts[0].settle()
+        try await hosts[0].setStanding(.suspended, of: account)
+        let (heard, listener) = AsyncStream.makeStream(of: String?.self)
+        pad.onNotification = { listener.yield($0.notification.subscriptionID) }
+        // The other host has looked, and found that the account gets nothing.
+        hosts[1].session.hub.wake()
+        await hosts[1].settle()
+        try await hosts[0].setStanding(.good, of: account)
+        var iterator = heard.makeAsyncIterator()
+        #expect(await iterator.next() == "notes")
+        for host in hosts { await host.close() }
+    }
+
+    @Test("[N-05] a task that waits for a device at one host ends when another removes the device")
+    func removedDevice() async throws {
+        let hosts = try await TestThreads.offPool { try Self.hosts(2) }
+        let account = try await hosts[0].createAccount(.init(), externalID: "alice")
+        let pad = try await hosts[1].device("pad", signedInAs: account)
+        let waiting = Task {
+            var iterator = pad.notifications.makeAsyncIterator()
+            return await iterator.next()
+        }
+        await hosts[1].settle()
+        hosts[1].session.hub.wake()
+        await hosts[1].settle()
+        try await hosts[0].device("pad", signedInAs: account).remove()
+        let heard = await waiting.value
+        #expect(heard == nil)
+        for host in hosts { await host.close() }
+    }
+
     @Test("[S-17] an account that is suspended at one host gets nothing more at another")
     func suspended() async throws {
         let hosts = try await TestThreads.offPool { try Self.hosts(2) }
@@ -126,8 +169,32 @@ struct ManyHostOperationTests {
     private let contents = MemoryContents { 1_000 }
     private let clock = Locked(MonotonicTime(nanoseconds: 1_000_000_000))
 
+    /// Operations that call a test before this host asks for a run.
+    private struct WatchedOperations: LongLivedStore {
+        let store: StoredOperations
+        let beforeTakingRuns: @Sendable () -> Void
+
+        func save(_ entry: LongLivedEntry) throws { try store.save(entry) }
+        func entry(_ id: String) throws -> LongLivedEntry? { try store.entry(id) }
+        func entries() throws -> [LongLivedEntry] { try store.entries() }
+        func remove(_ id: String) throws { try store.remove(id) }
+        func forget() { store.forget() }
+        var isShared: Bool { store.isShared }
+        func takeRun(of id: String) throws -> Bool {
+            beforeTakingRuns()
+            return try store.takeRun(of: id)
+        }
+        func endRun(of id: String) { store.endRun(of: id) }
+        func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
+            try store.keepFile(path, as: number, of: id)
+        }
+        func keptFile(_ number: Int, of id: String) -> String? { store.keptFile(number, of: id) }
+    }
+
     /// A host with connections and long-lived operations of its own.
-    private func host() throws -> (engine: RecordEngine, registry: LongLivedRegistry) {
+    private func host(
+        beforeTakingRuns: @escaping @Sendable () -> Void = {}
+    ) throws -> (engine: RecordEngine, registry: LongLivedRegistry) {
         var options = RecordEngineOptions()
         options.monotonicNow = { [clock] in clock.value }
         let engine = try RecordEngine(
@@ -136,7 +203,8 @@ struct ManyHostOperationTests {
         let store = StoredOperations(
             lend: { if let forms = OperationForms(engine) { try $0(forms) } },
             takeDirectory: { folder }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
-        return (engine, LongLivedRegistry(store: store, clock: SystemClock()))
+        let watched = WatchedOperations(store: store, beforeTakingRuns: beforeTakingRuns)
+        return (engine, LongLivedRegistry(store: watched, clock: SystemClock()))
     }
 
     private static let entry = LongLivedEntry(
@@ -209,6 +277,47 @@ struct ManyHostOperationTests {
         guard case .send = try join(one, first) else { return #expect(Bool(false), "the first one sends") }
         try one.registry.release("a", by: ObjectIdentifier(first))
         guard case .send = try join(other, second) else { return #expect(Bool(false), "the second one sends") }
+    }
+
+    @Test("[O-14] an operation that another host answers while one is about to send it is not sent again")
+    func answeredMeanwhile() throws {
+        let (first, second) = (Object(), Object())
+        let one = try host()
+        let interfere = Locked<(@Sendable () -> Void)?>(nil)
+        let other = try host(beforeTakingRuns: { interfere.withLock { $0.take() }?() })
+        guard case .send = try join(one, first) else { return #expect(Bool(false), "the first one sends") }
+        interfere.withLock { action in
+            action = { try? one.registry.answer(Self.entry, with: Data("done".utf8)) }
+        }
+        guard case .wait = try join(other, second) else { return #expect(Bool(false), "the second one waits") }
+        guard case .replay(let answer) = try join(other, second) else { return #expect(Bool(false), "it is answered") }
+        #expect(answer == Data("done".utf8))
+    }
+
+    @Test("[O-14] storing a large file delays no other operation of its host")
+    func largeFile() async throws {
+        let source = FileManager.default.temporaryDirectory.appendingPathComponent("stratus-\(UUID().uuidString)")
+        try Data("sunset".utf8).write(to: source)
+        defer { try? FileManager.default.removeItem(at: source) }
+        let (isStoring, mayEnd) = (Latch("the file to be stored"), Latch("another operation to be joined"))
+        let one = try host()
+        contents.onNextAppend {
+            isStoring.open()
+            try? mayEnd.wait()
+        }
+        let object = Object()
+        try await TestThreads.offPool {
+            try TestThreads.run(2) { thread in
+                guard thread == 0 else {
+                    try isStoring.wait()
+                    guard case .send = try join(one, object) else { return #expect(Bool(false), "it is joined") }
+                    _ = try one.registry.entries(of: Caller(container: "iCloud.test", account: "alice"))
+                    return mayEnd.open()
+                }
+                let kept = try one.registry.keepFile(source.path, as: 1, of: "large")
+                #expect(kept != nil)
+            }
+        }
     }
 
     @Test("[O-14] opening a store leaves what another host is about to store")

@@ -327,6 +327,35 @@ import Testing
         }
     }
 
+    @Test("[T-09][E-09] a zone that is gone is reported after an expired token, although the new list was interrupted")
+    func interruptedList() async throws {
+        try await withSyncStage { stage in
+            let database = try stage.database("other")
+            // The list has two pages.
+            let zones = (0...200).map { CKRecordZone(zoneName: "Z\($0)") }
+            for half in [zones[..<100], zones[100...]] {
+                _ = try await database.modifyRecordZones(saving: Array(half), deleting: [])
+            }
+            let phone = try await stage.replica("phone")
+            try await phone.fetch()
+            try await database.deleteRecordZone(withID: zones[0].zoneID)
+            try await database.save(CKRecordZone(zoneName: "Z201"))
+            _ = await phone.takeTrace()
+            stage.cloud.faults.fail(.operation(.fetchDatabaseChanges), with: .changeTokenExpired)
+            let isReached = Locked(false)
+            await phone.change { habits in
+                habits.onEvent = { event, _ in
+                    guard case .fetchedDatabaseChanges = event, !isReached.exchange(true) else { return }
+                    stage.cloud.faults.fail(.operation(.fetchDatabaseChanges), with: .networkFailure)
+                }
+            }
+            #expect(await thrownCode { try await phone.fetch() } == .networkFailure)
+            try await phone.fetch()
+            let trace = await phone.takeTrace()
+            #expect(trace.contains("fetched zones [] gone [\"Z0 deleted\"]"))
+        }
+    }
+
     @Test("[T-06][T-09] a zone that was recreated meanwhile is reported as deleted before its new contents")
     func recreatedZone() async throws {
         try await withSyncStage { stage in

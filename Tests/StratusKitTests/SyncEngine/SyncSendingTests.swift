@@ -297,6 +297,51 @@ import Testing
         }
     }
 
+    @Test("[E-16] a change that is announced while the program says that it has no more is asked for again")
+    func untrackedMeanwhile() async throws {
+        try await withSyncStage { stage in
+            let phone = try await stage.replica("phone", isAutomatic: true)
+            await phone.createZone()
+            await stage.cloud.settle()
+            let state = await phone.engine.state
+            let waiting = Locked<[String]>([])
+            let isLate = Locked(false)
+            await phone.change { habits in
+                habits.batch = { _ in
+                    guard let name = waiting.popFirst() else {
+                        // The program finds nothing, and another task then writes something.
+                        if !isLate.exchange(true) {
+                            waiting.withLock { $0 = ["late"] }
+                            state.hasPendingUntrackedChanges = true
+                        }
+                        return nil
+                    }
+                    return .init(recordsToSave: [CKRecord(recordType: "Note", recordID: Replica.recordID(name))])
+                }
+            }
+            state.hasPendingUntrackedChanges = true
+            await stage.cloud.settle()
+            #expect(waiting.value.isEmpty)
+            #expect(!state.hasPendingUntrackedChanges)
+        }
+    }
+
+    @Test("[E-15][E-16] an answer about some zones does not end the changes of others")
+    func untrackedScope() async throws {
+        try await withSyncStage { stage in
+            let phone = try await stage.replica("phone")
+            await phone.createZone()
+            try await phone.send()
+            await phone.change { $0.batch = { _ in nil } }
+            let state = await phone.engine.state
+            state.hasPendingUntrackedChanges = true
+            try await phone.send(.zoneIDs([Replica.zoneID]))
+            #expect(state.hasPendingUntrackedChanges)
+            try await phone.send()
+            #expect(!state.hasPendingUntrackedChanges)
+        }
+    }
+
     @Test("[E-15] sending stays in its scope; the zones of the selected records are saved with them")
     func scopes() async throws {
         try await withSyncStage { stage in

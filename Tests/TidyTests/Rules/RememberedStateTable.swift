@@ -155,7 +155,9 @@ extension RememberedStateRule {
         "OperationFiles": [.alone: ["kept"]],
         "StoredOperations": [
             .alone: ["kept"],
-            .local("files of this process, and whether it has looked for leftovers"): ["directory", "hasLooked"],
+            .local("files of this process, and whether it has looked for leftovers"): [
+                "directory", "hasLooked", "incomingCount",
+            ],
         ],
         "LocalSocketListener": [
             .local("connections"): ["condition", "channels", "threadCount", "isStopped"]

@@ -13,6 +13,7 @@ package final class MemoryContents: StoreContents {
     package let partByteCount: Int
     private let state = Locked(State())
     private let now: @Sendable () -> UInt64
+    private let nextAppend = Locked<(@Sendable () -> Void)?>(nil)
 
     /// `now` is the store's clock in milliseconds.
     package init(partByteCount: Int = 1_000, now: @escaping @Sendable () -> UInt64) {
@@ -21,6 +22,7 @@ package final class MemoryContents: StoreContents {
     }
 
     package func append(_ parts: [[UInt8]], from index: Int, to name: [UInt8]) throws {
+        nextAppend.withLock { $0.take() }?()
         try state.withLock { state in
             if let (append, error) = state.failure {
                 state.failure = append > 1 ? (append - 1, error) : nil
@@ -66,6 +68,9 @@ package final class MemoryContents: StoreContents {
     package func damage(_ index: Int, of name: [UInt8], to part: [UInt8]?) {
         state.withLock { $0.parts[name]?[index] = part }
     }
+
+    /// Runs `action` at the beginning of the next append.
+    package func onNextAppend(_ action: @escaping @Sendable () -> Void) { nextAppend.withLock { $0 = action } }
 
     /// Lets an append fail, counted from 1.
     package func fail(atAppend number: Int, _ error: StoreError) {
