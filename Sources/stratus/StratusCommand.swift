@@ -90,7 +90,8 @@ struct StratusCommand: ParsableCommand {
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
             // The parser throws the help and the version as errors.
-            print(VisibleText.ofLines(fullMessage(for: error)))
+            let text = VisibleText.ofLines(fullMessage(for: error)) + "\n"
+            do { try Console.write(Array(text.utf8)) } catch { exit(after: error, usesJSON: usesJSON) }
             exit(.success)
         }
         let isUsage = parserCode == .validationFailure

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusPostgres
 
-@Suite(.enabled(if: PostgresTestStore.isServerThere)) struct SchemaTests {
+@Suite(.enabled(if: PostgresTestStore.isServerThere), .timeLimit(.minutes(3))) struct SchemaTests {
     @Test("opening creates the tables once, and a later opening finds the entries")
     func creation() async throws {
         try await TestThreads.offPool {
@@ -216,6 +216,26 @@ import Testing
             // The lease was given back.
             try place.open { $0.leaseWaitSeconds = 0 }.close()
             #expect(try place.text("SELECT schema_version::text FROM stratus_host") == "\(Schema.version)")
+        }
+    }
+
+    @Test("a role that may use no schema of its search path is refused with the remedy")
+    func noSchema() async throws {
+        try await TestThreads.offPool {
+            let place = try PostgresTestStore()
+            try place.open().close()
+            let role = "r_\(UInt64.random(in: 0 ... .max))"
+            try place.run("CREATE ROLE \(role) LOGIN PASSWORD 'secret'")
+            defer { try? place.run("DROP ROLE \(role)") }
+            try place.run("ALTER ROLE \(role) SET search_path = nowhere")
+            let address = try place.url(as: role, "secret").replacing("?stratus_schema=\(try place.schema)", with: "")
+            for use in [StoreUse.reading, .hosting] {
+                let refused = #expect(throws: StoreError.self) {
+                    try PostgresStore.open(url: address, options: place.options { $0.use = use })
+                }
+                #expect(refused?.code == .notPermitted)
+                #expect(refused?.message.contains("stratus_schema") == true)
+            }
         }
     }
 

@@ -53,7 +53,7 @@ struct CopyTests {
             ("copy store store", 1, "itself"),
             ("copy store ./store/", 1, "itself"), ("copy store store/inside", 1, "nothing else"),
             ("copy nowhere other", 3, "no store"),
-            ("copy store fresh --resume", 1, "not empty"),
+            ("copy store fresh --resume", 1, "nothing to continue"),
         ] as [(String, Int32, String)] {
             let run = try await shell("\"$TOOL\" \(line)")
             #expect(run.status == status, "\(line): \(run.errors)")

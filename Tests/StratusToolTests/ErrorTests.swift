@@ -105,7 +105,9 @@ struct ErrorTests {
             ("changes --zone file --store store", 3, "nearest: files"),
             ("query File --zone file --store store", 3, "nearest: files"),
             ("backup copy --store stor", 3, "nearest: "), ("restore stor --store other", 3, "nearest: "),
-            ("import-tree nowhere --store made", 3, "no such file"),
+            ("import-tree nowhere --store made", 3, "no such file"), ("import nowhere --store store", 3, "No such file"),
+            ("import tree --store store", 1, "directory"), ("ls --container '' --store store", 2, "--container"),
+            ("accounts create x --quota -5 --store store", 2, "leave out --quota"),
         ]
         for (line, status, words) in expected {
             let run = try await run(line)
@@ -266,9 +268,31 @@ struct ErrorTests {
 
     @Test("a failure to write the output is an error")
     func fullDisk() async throws {
-        let run = try await run("ls / --store store > /dev/full")
+        for line in ["ls / --store store", "--help", "export - --store store"] {
+            let full = try await run("\(line) > /dev/full")
+            #expect(full.status == 1, "\(line): \(full.errors)")
+            #expect(full.errors.contains("no space left"), "\(line): \(full.errors)")
+            let closed = try await run("\(line) >&-")
+            #expect(closed.status == 1, "\(line): \(closed.errors)")
+            #expect(closed.errors.contains("open for writing"), "\(line): \(closed.errors)")
+        }
+    }
+
+    @Test("a record that is moved to where it is stays there")
+    func moveNowhere() async throws {
+        let parent = try await run("ls --store store").lines.count
+        let run = try await run("move /tree/a --under /tree --store store")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains("is already in"))
+        #expect(try await self.run("ls --store store").lines.count == parent)
+    }
+
+    @Test("an export of a version that this tool does not know is refused with both versions")
+    func otherExport() async throws {
+        let run = try await ToolRun.shell(
+            "echo '{\"stratusExport\":2}' > later; \"$TOOL\" import later --store store", in: directory)
         #expect(run.status == 1)
-        #expect(run.errors.contains("no space left"))
+        for words in ["with that version", "found: 2", "supported: 1"] { #expect(run.errors.contains(words)) }
     }
 
     @Test("colours appear only on a terminal")

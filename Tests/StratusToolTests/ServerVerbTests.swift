@@ -421,9 +421,11 @@ struct ServerVerbTests {
             """)
         #expect(run.status == 0, "\(run.errors)")
         // The server of the tests does not sync. With --json only errors are printed beside the answer.
-        let unsafe = "note: A crash of the machine loses commits"
-        let notes = run.errors.split(separator: "\n").filter { $0.hasPrefix(unsafe) }
+        let notes = run.errors.split(separator: "\n").filter { $0.contains("A crash of the machine loses commits") }
         #expect(notes.count == 3, "\(run.errors)")
+        #expect(notes.allSatisfy { $0.hasPrefix("note: postgresql://") }, "\(run.errors)")
+        // Each names its server.
+        #expect(Set(notes).count == 2, "\(run.errors)")
     }
 
     @Test("a verb says that there is no connection, and what in an address is wrong")

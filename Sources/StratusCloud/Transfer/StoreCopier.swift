@@ -154,7 +154,11 @@ package struct StoreCopier {
                 return true
             }
             guard try found == nil ? !writer.hasEntries(in: .everything) : Self.isUnused(writer) else {
-                throw StoreError(.invalidRequest, "The target is not empty: copy into a store without any data.")
+                throw StoreError(
+                    .invalidRequest,
+                    resuming
+                        ? "The target is a store, and no unfinished copy: there is nothing to continue."
+                        : "The target is not empty: copy into a store without any data.")
             }
             let mark = FormatEntry(version: format.version, incarnation: incarnation, copied: format.incarnation)
             try writer.set(GlobalKeys.format(), to: mark.encoded())

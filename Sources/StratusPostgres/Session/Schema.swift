@@ -91,8 +91,8 @@ enum Schema {
         var isOlder: Bool { if case .present(let version, _, _) = self { version < Schema.version } else { false } }
     }
 
-    /// Looks for the tables in the schema that the connection uses. Throws `.notPermitted` if the address names a
-    /// schema that the role may not use.
+    /// Looks for the tables in the schema that the connection uses. Throws `.notPermitted` if the role may not use the
+    /// schema that the address names, or none if it names none.
     static func look(on connection: PostgresConnection, until deadline: MonotonicTime) throws -> State {
         let found = try connection.run([hostTableExists], until: deadline)[0]
         guard try found.truth(0, 0) else {
@@ -119,7 +119,13 @@ enum Schema {
     private static func requireUsage(
         of schema: String?, on connection: PostgresConnection, until deadline: MonotonicTime
     ) throws {
-        guard let schema else { return }
+        guard let schema else {
+            let isNone = SetUp.Query(name: "look for a schema", sql: "SELECT current_schema() IS NULL")
+            guard try connection.run([isNone], until: deadline)[0].truth(0, 0) else { return }
+            throw StoreError(
+                .notPermitted,
+                "The role may use no schema of its search path: grant it USAGE on one, or name one by stratus_schema.")
+        }
         let isRefused = SetUp.Query(
             name: "look for the schema's privilege",
             sql: """
@@ -147,8 +153,8 @@ enum Schema {
                 let create = SetUp.Query(name: "create the schema", sql: "CREATE SCHEMA \"\(schema)\"")
                 _ = try connection.run([create], until: deadline)
             }
-            try requireUsage(of: schema, on: connection, until: deadline)
         }
+        try requireUsage(of: connection.info.schema, on: connection, until: deadline)
         let isNew = try !connection.run([hostTableExists], until: deadline)[0].truth(0, 0)
         if isNew {
             let tables = tables(isPostgreSQL: connection.isPostgreSQL)

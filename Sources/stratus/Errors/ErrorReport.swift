@@ -42,7 +42,7 @@ extension ErrorReport {
                 code: "refused", message: refused,
                 refusals: error.refusals.map { ($0, reason(of: $1), $1.description) }, exit: .failure)
         case let error as ItemsRefused:
-            let isMissing = error.errors.values.allSatisfy { $0.code.exit == .notFound }
+            let isMissing = !error.errors.isEmpty && error.errors.values.allSatisfy { $0.code.exit == .notFound }
             return ErrorReport(
                 code: "refused", message: refused,
                 refusals: error.errors.map { ($0, reason(of: $1), $1.localizedDescription) },

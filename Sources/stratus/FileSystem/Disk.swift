@@ -139,6 +139,9 @@ struct FileError: Error, Hashable {
         return result
     }
 
+    /// Whether the disk, or the user's share of it, is full.
+    var isLackOfSpace: Bool { number == ENOSPC || number == EDQUOT }
+
     /// Whether the file does not exist.
     var isAbsence: Bool { number == ENOENT || number == ENOTDIR }
 
@@ -147,6 +150,7 @@ struct FileError: Error, Hashable {
         case EPERM: "not permitted"
         case ENOENT: "no such file or directory"
         case EIO: "the device failed"
+        case EBADF: "it is not open"
         case EACCES: "permission denied"
         case EEXIST: "it already exists"
         case ENOTDIR: "not a directory"

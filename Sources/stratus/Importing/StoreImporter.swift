@@ -111,7 +111,12 @@ struct StoreImporter {
         }
         if let version = members["stratusExport"] {
             let head = object(members, "stratusExport")
-            guard (version as? NSNumber)?.intValue == TransferLine.version else { throw head.wrong("stratusExport") }
+            guard let version = version as? Int else { throw head.wrong("stratusExport") }
+            guard version == TransferLine.version else {
+                throw ToolError(
+                    .refused, "Another version of this tool wrote the export: import it with that version.",
+                    ["found": "\(version)", "supported": "\(TransferLine.version)"])
+            }
             return head
         }
         guard members.count == 1, let (kind, value) = members.first, let inner = value as? [String: Any] else {

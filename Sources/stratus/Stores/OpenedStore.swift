@@ -15,7 +15,7 @@ struct OpenedStore {
     let host: (any StoreHost)?
     /// The contents of assets, if they are in the store.
     var contents: AssetStore?
-    /// What the operator of a server should know.
+    /// What the operator of a server should know, as notes.
     var notices: [String] = []
     /// Asks the server that has the store for its figures; nil for a store in a directory.
     var serverFigures: (() throws -> StoreServer.Figures)?
@@ -127,9 +127,10 @@ struct OpenedStore {
         onClose()
     }
 
-    /// Notes to show before the verb begins.
-    var notes: [String] {
-        [copyNote, droppedCommitNote].compactMap { $0 } + notices.map { "note: " + VisibleText.of($0) }
+    /// Shows what a person should know before the verb begins. With JSON it shows nothing.
+    func showNotes(usesJSON: Bool) {
+        guard !usesJSON else { return }
+        for note in [copyNote, droppedCommitNote].compactMap({ $0 }) + notices { Console.note(note) }
     }
 
     private var droppedCommitNote: String? {

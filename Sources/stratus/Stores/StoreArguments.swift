@@ -40,6 +40,12 @@ struct StoreArguments: ParsableArguments, StoreOptions {
     @Flag(name: .long, help: "Print JSON: one object per line, errors as {\"error\":…} on standard error.")
     var json = false
 
+    func validate() throws {
+        guard (1...255).contains(container.utf8.count) else {
+            throw ValidationError("--container must have 1 to 255 bytes: name a container, such as iCloud.default.")
+        }
+    }
+
     var database: DatabaseChoice {
         guard let place else { return DatabaseChoice(container: container, owner: owner, isPublic: isPublic) }
         return DatabaseChoice(

@@ -60,7 +60,7 @@ enum StoreServer {
                 engine: engine, files: nil,
                 host: opening.isReading ? ReadHost(ReadStore(engine, assets: contents)) : nil)
             opened.contents = contents
-            opened.notices = notices.map(\.message)
+            opened.notices = notices
             opened.serverFigures = { Figures(try store.figures()) }
             opened.onClose = {
                 // A host of verbs closes the store itself.
@@ -94,7 +94,7 @@ enum StoreServer {
             let service = try stratus.service
             var opened = OpenedStore(engine: service.engine, files: nil, host: stratus)
             opened.contents = service.assets
-            opened.notices = notices.withLock { $0 }
+            opened.notices = notices.withLock { $0 }.map { note($0, of: url) }
             return opened
         } catch {
             stratus.close()
@@ -124,13 +124,17 @@ enum StoreServer {
     /// Opens the store at a URL for the copier: what is there may be no store yet, or an unfinished copy. Also
     /// returns the notices for the operator.
     static func openTarget(_ url: String) throws -> (store: any OrderedStore, notices: [String]) {
-        let (store, notices) = try open(url, .alone, createsTables: true)
-        return (store, notices.map(\.message))
+        try open(url, .alone, createsTables: true)
+    }
+
+    /// What an operator should know of the server at a URL.
+    private static func note(_ text: String, of url: String) -> String {
+        "note: \(VisibleText.of(StoreAddress.server(url: url).shown)): \(VisibleText.of(text))"
     }
 
     private static func open(
         _ url: String, _ use: StoreUse, createsTables: Bool
-    ) throws -> (store: PostgresStore, notices: [StoreError]) {
+    ) throws -> (store: PostgresStore, notices: [String]) {
         let identifiers = RandomIdentifiers()
         var options = PostgresOptions(random: {
             identifiers.makeSecret(byteCount: 8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -141,12 +145,13 @@ enum StoreServer {
         options.leaseWaitSeconds = leaseWaitSeconds
         options.openingSeconds = openingSeconds
         options.hostName = ProcessInfo.processInfo.hostName
-        options.onEvent = { Console.note("note: " + VisibleText.of($0.message)) }
+        options.onEvent = { Console.note(note($0.message, of: url)) }
         // A program of a newer version may migrate the store meanwhile.
         let check = FormatCheck(key: GlobalKeys.format()) { value in
             if let value { _ = try FormatEntry(decoding: value.span) }
         }
-        return try PostgresStore.open(url: url, options: options, check: check)
+        let (store, notices) = try PostgresStore.open(url: url, options: options, check: check)
+        return (store, notices.map { note($0.message, of: url) })
     }
 
     /// The contents of assets, which are in the store. Copies for clients are in a temporary directory; without one

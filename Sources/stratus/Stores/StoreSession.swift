@@ -62,7 +62,7 @@ final class StoreSession {
         let session = try StoreSession(at: arguments.store, database ?? arguments.database, opening)
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
-        if !arguments.json { for note in session.opened.notes { Console.note(note) } }
+        session.opened.showNotes(usesJSON: arguments.json)
         if !session.engine.store.snapshotsLast {
             Console.note("note: the store is read over several moments")
             Console.readsSeveralMoments(since: Date())

@@ -130,6 +130,11 @@ final class Console {
         Self.note("note: there are more \(things) than --limit \(limit) shows; --limit 0 shows all")
     }
 
+    /// Writes bytes to standard output as they are.
+    ///
+    /// Throws `outputFailed` or `pipeBroken` if it cannot be written.
+    static func write(_ bytes: [UInt8]) throws { try write(bytes, to: output) }
+
     private func append(_ text: String, terminator: String = "\n") throws {
         buffer.append(contentsOf: text.utf8)
         buffer.append(contentsOf: terminator.utf8)
@@ -208,10 +213,19 @@ final class Console {
             try Disk.write(bytes, to: descriptor)
         } catch {
             if error.number == EPIPE { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
-            throw ToolError(
-                .outputFailed, "The output cannot be written: free space, or write it to another disk.",
-                ["reason": error.reason])
+            throw ToolError.outputFailed(["reason": error.reason], isFull: error.isLackOfSpace)
         }
+    }
+}
+
+extension ToolError {
+    /// The results cannot be written: no space is left, or something else is wrong.
+    static func outputFailed(_ fields: [String: String], isFull: Bool) -> ToolError {
+        ToolError(
+            .outputFailed,
+            isFull
+                ? "The output cannot be written: free space, or write it to another disk."
+                : "The output cannot be written: redirect it to a file or pipe that is open for writing.", fields)
     }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 enum TextFile {
     /// Reads a file or a pipe, or standard input for "-".
     ///
-    /// Throws `notFound` if it cannot be read, `usage` if it is not UTF-8.
+    /// Throws `notFound` or `refused` if it cannot be read, `usage` if it is not UTF-8.
     static func contents(of path: String) throws -> String {
         let data: Data
         do {
@@ -14,14 +14,20 @@ enum TextFile {
                 path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             data = try file.readToEnd() ?? Data()
         } catch {
-            throw ToolError(
-                .notFound, "The file cannot be read: check its path and permissions.",
-                ["file": path, "reason": reason(error)])
+            throw unreadable(path, error)
         }
         guard let text = String(validating: data, as: UTF8.self) else {
             throw ToolError(.usage, "The file is not UTF-8.", ["file": path])
         }
         return text
+    }
+
+    /// The error for a file that is not there, or cannot be read.
+    static func unreadable(_ path: String, _ error: any Error) -> ToolError {
+        let isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
+        return ToolError(
+            isMissing ? .notFound : .refused, "The file cannot be read: check its path and permissions.",
+            ["file": path, "reason": reason(error)])
     }
 
     /// Why a file cannot be read: what the system says.
@@ -67,18 +73,18 @@ struct LineReader {
     /// The size of the lines so far.
     var readByteCount: Int { fetchedByteCount - buffer.count }
 
-    /// Throws `notFound` if the file cannot be read.
+    /// Throws `notFound` or `refused` if the file cannot be read.
     init(path: String) throws {
         self.path = path
         if path == "-" {
             file = .standardInput
             byteCount = nil
         } else {
-            guard let file = FileHandle(forReadingAtPath: path) else {
-                throw ToolError(
-                    .notFound, "The file cannot be read: check its path and permissions.", ["file": path])
+            do {
+                file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            } catch {
+                throw TextFile.unreadable(path, error)
             }
-            self.file = file
             // A pipe can be opened but not sought in.
             byteCount = (try? file.seekToEnd()).map { Int(clamping: $0) }
             if byteCount != nil { try file.seek(toOffset: 0) }

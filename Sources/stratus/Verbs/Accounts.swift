@@ -66,6 +66,11 @@ struct Accounts: ParsableCommand {
 
         @OptionGroup var store: WholeStoreArguments
 
+        func validate() throws {
+            guard let quota, quota < 0 else { return }
+            throw ValidationError("A quota cannot be negative: leave out --quota for the store's default.")
+        }
+
         func run() throws {
             try StoreSession.with(store, .existingAsClient) { session, console in
                 let host = try session.host

@@ -60,7 +60,7 @@ struct CopyStore: ParsableCommand {
             if from.isServer { try operations.take(from: session.engine) }
             let target = try TargetStore.open(to, resuming: resume)
             defer { target.store.close() }
-            if !json { for notice in target.notices { Console.note("note: " + VisibleText.of(notice)) } }
+            if !json { for notice in target.notices { Console.note(notice) } }
             let progress = ProgressLine("copying", on: console)
             var copier = StoreCopier(
                 from: session.engine, to: target.store, assets: (session.assets, target.assets),
@@ -140,7 +140,7 @@ private struct TargetStore {
     let assets: (RecordEngine) -> AssetStore
     /// Writes this software's format to the marker of a directory, which may be of an older one.
     var adoptFormat: () throws -> Void = {}
-    /// What an operator should know of the server.
+    /// What an operator should know of the server, as notes.
     var notices: [String] = []
 
     static func open(_ address: StoreAddress, resuming: Bool) throws -> TargetStore {

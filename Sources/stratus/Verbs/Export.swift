@@ -110,24 +110,20 @@ final class LineWriter {
         do {
             try draft?.finish(replacing: false)
         } catch let error as FileError {
-            throw error.number == EEXIST ? TextFile.refused(path, error) : failed(error.reason)
+            throw error.number == EEXIST ? TextFile.refused(path, error) : failed(error)
         }
     }
 
     private func flush() throws {
         do {
-            if let draft { try draft.write(buffer) } else { try FileHandle.standardOutput.write(contentsOf: buffer) }
+            if let draft { try draft.write(buffer) } else { try Console.write(Array(buffer)) }
         } catch let error as FileError {
-            throw failed(error.reason)
-        } catch {
-            throw failed(error.localizedDescription)
+            throw failed(error)
         }
         buffer.removeAll(keepingCapacity: true)
     }
 
-    private func failed(_ reason: String) -> ToolError {
-        ToolError(
-            .outputFailed, "The output cannot be written: free space, or write it to another disk.",
-            ["file": path, "reason": reason])
+    private func failed(_ error: FileError) -> ToolError {
+        .outputFailed(["file": path, "reason": error.reason], isFull: error.isLackOfSpace)
     }
 }

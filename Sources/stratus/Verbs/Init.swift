@@ -63,7 +63,7 @@ extension StoreSession {
         let opened = try OpenedStore.open(address, mayBeServed ? .creatingAsClient : .creatingForItself)
         do {
             defer { opened.close() }
-            if showsNotes { for note in opened.notes { Console.note(note) } }
+            opened.showNotes(usesJSON: !showsNotes)
             return (
                 isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) }
             )

@@ -42,7 +42,8 @@ struct Move: PlaceCommand {
             }
             let from = old.map { VisibleText.of($0.text) } ?? "/"
             let to = parent.map { VisibleText.of($0.text) } ?? "/"
-            try console.line("moved \(VisibleText.of(name.text)) from \(from) to \(to)")
+            let shown = VisibleText.of(name.text)
+            try console.line(old == parent ? "\(shown) is already in \(to)" : "moved \(shown) from \(from) to \(to)")
             try console.line(cost.summary)
             try console.object(["record": name.text, "from": old?.text, "to": parent?.text, "cost": cost.object])
         }
