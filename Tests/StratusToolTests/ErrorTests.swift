@@ -105,7 +105,8 @@ struct ErrorTests {
             ("changes --zone file --store store", 3, "nearest: files"),
             ("query File --zone file --store store", 3, "nearest: files"),
             ("backup copy --store stor", 3, "nearest: "), ("restore stor --store other", 3, "nearest: "),
-            ("import-tree nowhere --store made", 3, "no such file"), ("import nowhere --store store", 3, "No such file"),
+            ("import-tree nowhere --store made", 3, "no such file"),
+            ("import nowhere --store store", 3, "No such file"),
             ("import tree --store store", 1, "directory"), ("ls --container '' --store store", 2, "--container"),
             ("accounts create x --quota -5 --store store", 2, "leave out --quota"),
         ]
